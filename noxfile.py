@@ -1,4 +1,4 @@
-"""Every supported Python, and the longer checks. `nox -l` lists them."""
+"""Sessions for every supported Python, and the longer checks. `nox -l` lists them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PURE = [*ENGINE, *SUPERVISOR, "tests/shape", "tests/cards"]
 
 @nox.session(python=NEWEST)
 def lint(session: nox.Session) -> None:
-    """Style and layers."""
+    """Check style, import layers and the cards."""
     session.install("-e", ".[dev]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
@@ -28,7 +28,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def types(session: nox.Session) -> None:
-    """Both type checkers, strict."""
+    """Run both type checkers, strict."""
     session.install("-e", ".[dev]")
     session.run("mypy")
     session.run("pyright")
@@ -36,21 +36,21 @@ def types(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """The suite; live tests too where there is a Chromium."""
+    """Run the suite, with the live tests if Chromium is installed."""
     session.install(".[dev]")
     session.run("pytest", *(session.posargs or ["-q"]))
 
 
 @nox.session(python="3.10")
 def oldest(session: nox.Session) -> None:
-    """The suite on the lowest versions that are promised."""
+    """Run the pure tests on the lowest supported versions of the dependencies."""
     session.install(".[dev]", "-c", "tools/oldest.txt")
     session.run("pytest", "-q", *PURE)
 
 
 @nox.session(python=NEWEST)
 def ecosystem(session: nox.Session) -> None:
-    """Other people's clients at the fake's address; wants node and npm."""
+    """Run other projects' clients against the fake; needs node and npm."""
     folder = session.create_tmp()
     session.install(".[dev]", "-r", "tests/ecosystem/requirements.txt")
     shutil.copy("tests/ecosystem/package.json", folder)
@@ -61,21 +61,24 @@ def ecosystem(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def coverage(session: nox.Session) -> None:
-    """Each pure module is covered completely by its own test file: one run, told apart by dynamic contexts."""
+    """Check that each pure module is covered completely by its own test file, in one run with contexts."""
     session.install("-e", ".[dev]")
     session.run("python", "tools/own_coverage.py")
 
 
 @nox.session(python=NEWEST)
 def bindings(session: nox.Session) -> None:
-    """The bindings are what the pinned protocol gives; with arguments, generate them (see tools/gen_bindings.py)."""
+    """Check the bindings against the pinned protocol; arguments are those of tools/gen_bindings.py."""
     session.install("-e", ".[dev]")
     session.run("python", "tools/gen_bindings.py", *(session.posargs or ["--check"]))
 
 
 @nox.session(python=NEWEST)
 def deep(session: nox.Session) -> None:
-    """A long hunt with Hypothesis; each right client meets 5,000 examples of each kind (tests/testing/test_fuzz_search.py)."""
+    """Run the long Hypothesis searches.
+
+    Each correct client runs 5,000 examples of each kind (tests/testing/test_fuzz_search.py).
+    """
     session.install(".[dev]")
     folders = [
         "tests/core/sansio",
@@ -89,14 +92,14 @@ def deep(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def soak(session: nox.Session) -> None:
-    """A long run of the supervisor on a real Chromium: dialogs, frames, cut links; some minutes."""
+    """Run the supervisor on a real Chromium for some minutes: dialogs, frames, cut links."""
     session.install(".[dev]")
     session.run("python", "tools/soak.py", *session.posargs)
 
 
 @nox.session(python=NEWEST)
 def bench(session: nox.Session) -> None:
-    """Side by side with other clients; wants an otherwise idle machine."""
+    """Measure side by side with other clients; needs an otherwise idle machine."""
     session.run("bash", "tools/bench/setup.sh", external=True)
     session.run(
         shutil.which("python3") or "python3", "tools/bench/run.py", "--check", external=True, env=dict(os.environ)

@@ -1,11 +1,11 @@
-"""Draw the phases of a dialog into their card: a Mermaid diagram, and a table of what every trigger does in every phase.
+"""Draw the phases of a dialog into their card: a Mermaid diagram, and a table of all triggers.
 
     python tools/draw_states.py            write both between the markers of the card
-    python tools/draw_states.py --check    write nothing; exit with 1 where they are not those of the code
+    python tools/draw_states.py --check    write nothing; exit with 1 if they differ from the code
 
-Both are made of `TABLE` in cdp_supervisor/sansio/dialog_table.py alone. The diagram has every move to another phase or to
-the end, those with the same ends and words together; the table has those that stay, too, and a dash where a trigger cannot
-come.
+Both are made from `TABLE` in cdp_supervisor/sansio/dialog_table.py alone. The diagram contains every move to another
+phase or to the end, and groups moves with the same ends and label. The table also contains the moves that stay in
+their phase, and a dash for a trigger that cannot occur.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ BEGIN, END = "<!-- states: begin -->", "<!-- states: end -->"
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--check", action="store_true", help="write nothing, and fail where the card is not as the code is"
+        "--check", action="store_true", help="write nothing, and fail if the card differs from the code"
     )
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="the checkout of the card")
+    parser.add_argument(
+        "--root", type=Path, default=Path(__file__).parents[1], help="the checkout that contains the card"
+    )
     options = parser.parse_args(arguments)
     card = options.root / CARD
     written = card.read_text()
@@ -35,14 +37,18 @@ def main(arguments: list[str] | None = None) -> int:
     if renewed == written:
         return 0
     if options.check:
-        print(f"{CARD.name}: the states are not those of the code; run tools/draw_states.py", file=sys.stderr)
+        print(f"{CARD.name}: the drawn states differ from the code; run tools/draw_states.py", file=sys.stderr)
         return 1
     card.write_text(renewed)
     return 0
 
 
 def with_states(card: str) -> str:
-    """The card with what is between its markers made anew. Raises ValueError where they are not there once, in order."""
+    """Return the card with a new text between its markers.
+
+    Raises:
+        ValueError: the card does not contain each marker once, in order.
+    """
     if card.count(BEGIN) != 1 or card.count(END) != 1 or card.index(BEGIN) > card.index(END):
         raise ValueError(f"the card must hold {BEGIN} and, below it, {END}, once each")
     before, rest = card.split(BEGIN)
@@ -50,21 +56,21 @@ def with_states(card: str) -> str:
 
 
 def diagram() -> str:
-    """The moves to another phase or to the end, as Mermaid."""
+    """Return the moves to another phase or to the end, as Mermaid."""
     arrows: dict[tuple[str, str, str], list[str]] = {}
     for (phase, trigger), move in TABLE.items():
-        end, words = _way(phase, move)
+        end, words = _destination(phase, move)
         if end != phase:
             arrows.setdefault((phase, end, words), []).append(trigger)
     lines = ["```mermaid", "stateDiagram-v2", "    [*] --> open: opening"]
     for (begin, end, words), triggers in arrows.items():
-        said = ", ".join(triggers) + (f" → {words}" if words else "")
-        lines.append(f"    {begin} --> {end}: {said}")
+        label = ", ".join(triggers) + (f" → {words}" if words else "")
+        lines.append(f"    {begin} --> {end}: {label}")
     return "\n".join([*lines, "```", ""])
 
 
-def _way(phase: Phase, move: Move) -> tuple[str, str]:
-    """Where a move leads, and what is said of it."""
+def _destination(phase: Phase, move: Move) -> tuple[str, str]:
+    """Return the end of a move, and its label."""
     if move.settle:
         return "[*]", f"{_ended_by(move)} ({move.reason})"
     if move.unanswerable:
@@ -77,7 +83,7 @@ def _ended_by(move: Move) -> str:
 
 
 def table() -> str:
-    """What every trigger does in every phase."""
+    """Return the table of every trigger in every phase."""
     lines = [f"| | {' | '.join(PHASES)} |", f"|---{'|---' * len(PHASES)}|"]
     for trigger in TRIGGERS:
         cells = [_cell(TABLE.get((phase, trigger))) for phase in PHASES]

@@ -1,14 +1,14 @@
-"""Writes `cdp_core/bindings/`: one module and one stub for each domain of the protocol.
+"""Write `cdp_core/bindings/`: one module and one stub for each domain of the protocol.
 
     python tools/gen_bindings.py                        # the pinned version of the npm package devtools-protocol
-    python tools/gen_bindings.py --check                # writes nothing; says what would differ, and ends with 1
-    python tools/gen_bindings.py --version 0.0.1734725  # another version, or a tag of npm's such as latest
+    python tools/gen_bindings.py --check                # write nothing; print what would differ, and exit with 1
+    python tools/gen_bindings.py --version 0.0.1734725  # another version, or a tag of npm such as latest
     python tools/gen_bindings.py browser_protocol.json js_protocol.json
-    python tools/gen_bindings.py http://127.0.0.1:9222  # what a running browser serves at /json/protocol
+    python tools/gen_bindings.py http://127.0.0.1:9222  # the protocol that a running browser serves at /json/protocol
     python tools/gen_bindings.py vendor.json --package my_vendor.cdp --domains Vendor    # domains of another package
 
-Ends with 2 and one line where something is wrong; then nothing was written. What it does is in
-`cdp_core/bindings/_generate.py`, which an installation has too: `python -m cdp_core.bindings generate`.
+Exits with 2 and one line on an error, and has written nothing then. The generator is `cdp_core/bindings/_generate.py`,
+which an installation contains too: `python -m cdp_core.bindings generate`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ sys.path.insert(0, str(ROOT))
 BINDINGS = ROOT / "cdp_core" / "bindings"
 
 if not (BINDINGS / "_version.py").exists():
-    # The package imports what this script writes; before the first run that is nothing.
-    nothing = ModuleType("cdp_core.bindings._version")
-    vars(nothing).update(PROTOCOL="nothing yet", MODULES={}, EVENTS=frozenset())
-    sys.modules[nothing.__name__] = nothing
+    # The package imports a module that this script writes; before the first run it does not exist.
+    placeholder = ModuleType("cdp_core.bindings._version")
+    vars(placeholder).update(PROTOCOL="nothing yet", MODULES={}, EVENTS=frozenset())
+    sys.modules[placeholder.__name__] = placeholder
 
 from cdp_core.bindings._generate import add_options, generate  # noqa: E402
 from cdp_core.errors import CdpError  # noqa: E402

@@ -1,11 +1,11 @@
-"""Keep `docs/cdp/INDEX.md` and the cards in order.
+"""Write the list of cards in `docs/cdp/INDEX.md`, and check the cards.
 
     python tools/index_cards.py            write the list of cards between the markers of INDEX.md
-    python tools/index_cards.py --check    write nothing; say what is wrong, and exit with 1 if anything is
+    python tools/index_cards.py --check    write nothing; print every fault, and exit with 1 if there are any
 
-A card is one claim: its title is a sentence, its file is named by the title, and its sections are SECTIONS, in this
-order. It holds one block of Python that is run in memory, and at most one that is run on Chromium. The code cites every
-card, and every citation has its card: a card that nothing rests on is deleted, not kept.
+A card is one claim: its title is a sentence, its file is named after the title, and its sections are SECTIONS, in this
+order. It contains one block of Python that runs in memory, and at most one that runs on Chromium. The code cites every
+card, and every citation has its card: a card without a citation must be deleted.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ SHORTEST, LONGEST = 25, 60
 BEGIN, END = "<!-- cards: begin -->", "<!-- cards: end -->"
 INDEX = "INDEX.md"
 NO_CARDS = (INDEX, "facts.md")
-"""Files beside the cards that are none."""
+"""Files in the folder that are not cards."""
 CODE = ("cdp_core", "cdp_supervisor")
 CITATION = re.compile(r"docs/cdp/([\w.-]+?)\.md")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DRAWN = re.compile(r"^<!-- (\w+): begin -->$.*?^<!-- \1: end -->$", re.MULTILINE | re.DOTALL)
-"""What another tool writes into a card; it does not count as the card's length."""
+"""Text that another tool writes into a card; it does not count for the card's length."""
 BLOCKS = (["python"], ["python", "python chromium"])
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, and fail where anything is wrong")
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="the checkout to look at")
+    parser.add_argument("--check", action="store_true", help="write nothing, and fail if anything is wrong")
+    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="the checkout to check")
     options = parser.parse_args(arguments)
     index = options.root / "docs" / "cdp" / INDEX
     written = index.read_text()
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         written = renewed
     faults = list(find_faults(options.root))
     if renewed != written:
-        faults.append(f"{INDEX}: the list is not that of the cards; run tools/index_cards.py")
+        faults.append(f"{INDEX}: the list is not up to date with the cards; run tools/index_cards.py")
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def titles(folder: Path) -> dict[str, str]:
-    """The title of each card by its name, in the order of names."""
+    """Return the title of each card by its name, in the order of names."""
     return {path.stem: title_of(path.read_text()) for path in sorted(folder.glob("*.md")) if path.name not in NO_CARDS}
 
 
@@ -64,7 +64,11 @@ def title_of(text: str) -> str:
 
 
 def with_list(index: str, cards: dict[str, str]) -> str:
-    """The index with the list between its markers made anew. Raises ValueError where they are not there once, in order."""
+    """Return the index with a new list between its markers.
+
+    Raises:
+        ValueError: the index does not contain each marker once, in order.
+    """
     if index.count(BEGIN) != 1 or index.count(END) != 1 or index.index(BEGIN) > index.index(END):
         raise ValueError(f"{INDEX} must hold {BEGIN} and, below it, {END}, once each")
     before, rest = index.split(BEGIN)
@@ -72,11 +76,11 @@ def with_list(index: str, cards: dict[str, str]) -> str:
     return f"{before}{BEGIN}\n{lines}{END}{rest.split(END)[1]}"
 
 
-# ── what may be wrong ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the checks ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def find_faults(root: Path) -> Iterator[str]:
-    """Everything that is wrong, one line each."""
+    """Yield every fault, one line each."""
     folder = root / "docs" / "cdp"
     cards = set(titles(folder))
     for path in sorted(folder.glob("*.md")):
@@ -91,7 +95,7 @@ def find_faults(root: Path) -> Iterator[str]:
     for path, name in _citations(root):
         cited.add(name)
         if name not in cards and f"{name}.md" not in NO_CARDS:
-            yield f"{path.relative_to(root)}: cites {name}, and there is no such card"
+            yield f"{path.relative_to(root)}: cites {name}, and no such card exists"
     for name in sorted(cards - cited):
         yield f"{name}.md: no code cites it"
 
@@ -119,7 +123,7 @@ def _faults_of_card(name: str, text: str) -> Iterator[str]:
 
 
 def slug(title: str) -> str:
-    """A title as a file's name."""
+    """Return a title as a file's name."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 

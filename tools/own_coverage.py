@@ -1,10 +1,10 @@
-"""Each pure module must be covered completely, branches included, by its own test file.
+"""Check that each pure module is covered completely, branches included, by its own test file.
 
-A module that is only covered by the tests of others is a module whose rules nobody wrote down. One run of the pure tests
-records which test file executed each line and branch (a context of coverage for each); then each module of a folder of
-`PURE` is judged by what `test_<module>.py` alone has executed, beside what runs at import.
+The rules of a module that only other modules' tests cover are written down nowhere. One run of the pure tests records
+which test file executed each line and branch (one coverage context per file). Then each module of a folder in `PURE` is
+judged by what `test_<module>.py` alone executed, and by what runs at import.
 
-    python tools/own_coverage.py            # prints what is missing; exit code 1 where anything is
+    python tools/own_coverage.py            # prints what is missing; exit code 1 if anything is
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def pytest_runtest_logstart(nodeid, location):
 
 
 def main() -> int:
-    """Run the pure tests once, judge each module; the exit code."""
+    """Run the pure tests once, judge each module, and return the exit code."""
     with tempfile.TemporaryDirectory() as folder:
         settings, store = Path(folder) / "coveragerc", Path(folder) / "data"
         settings.write_text(SETTINGS)
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def judge(module: Path, tests: str, settings: Path, store: Path) -> str:
-    """What of a module its own tests leave out; empty where it is nothing."""
+    """Return the lines and branches of a module that its own tests do not execute; empty if none."""
     measured = coverage.Coverage(data_file=store, config_file=settings)
     measured.load()
     measured.get_data().set_query_contexts([AT_IMPORT, rf"{tests}/test_{module.stem}\.py$"])

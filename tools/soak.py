@@ -150,7 +150,7 @@ async def ask(stage: Any, target: str) -> int:
 
 
 async def change_frames(stage: Any, target: str, urls: list[str], wire: Any) -> int:
-    """Add frames, change their processes twice, move and remove them; a given wire is cut during the first change."""
+    """Add frames, change their processes twice, move, remove them; cut `wire` in the first change."""
     run = stage.sup.evaluate
     made = f"for (let i = 0; i < {FRAMES}; i++) {{ const f = document.createElement('iframe');"
     await run(f"{{ {made} f.src = {urls!r}[i % 2] + '&' + i; document.body.append(f) }} }}", target_id=target)

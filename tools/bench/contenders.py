@@ -1,10 +1,10 @@
-"""Who takes part: `peers.json`, read, with the versions that are installed.
+"""The contenders of `peers.json`, with their installed versions.
 
-Kinds: `ours`; `peer` (a Python library that people use: the fastest one of a run is what ratios refer to); `block` (what
-could be built from parts); `node`; `limit` (what the socket allows) and `floor` (what a loop or a decoder allows).
+Kinds: `ours`; `peer` (a Python library in use: ratios refer to the fastest one of a run); `block` (a client built from
+parts); `node`; `limit` (the bound of the socket) and `floor` (the bound of a loop or a decoder).
 
-A contender's environment may be missing; then it is absent, and the report says so: a ratio to the fastest peer is worth
-only as much as the list of peers that were there.
+A contender without an installed environment is absent, and the report lists it as absent: a ratio to the fastest peer
+depends on which peers took part.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Contender:
 
     @property
     def present(self) -> bool:
-        """Its interpreter is there, and for Node its package, too."""
+        """True if its interpreter is installed, and for Node its package too."""
         return shutil.which(self.command[0]) is not None and (not self._is_node or self._node_manifest.exists())
 
     @property
     def version(self) -> str:
-        """The installed version of the package it stands for."""
+        """The installed version of its package."""
         if not self.package:
             return ""
         if self._is_node:
@@ -52,11 +52,11 @@ class Contender:
         return done.stdout.strip() or "unknown"
 
     def takes_part(self, workload: str, *, real: bool) -> bool:
-        """Whether it can do this kind of workload there."""
+        """Return True if it supports this kind of workload on this kind of endpoint."""
         return (not self.only or workload in self.only) and not (real and self.fake_only)
 
     def command_line(self, job: str) -> list[str]:
-        """What to run for a job."""
+        """Return the command line that runs a job."""
         if self._is_node:
             return [*self.command, str(HERE / "driver.mjs"), str(HERE / "adapters" / self.adapter), job]
         return [*self.command, str(HERE / "driver.py"), self.adapter, job]
@@ -71,14 +71,15 @@ class Contender:
 
 
 def read_contenders(names: Collection[str] = (), kinds: Collection[str] = ()) -> list[Contender]:
-    """All contenders, or those with one of these names and one of these kinds.
+    """Return all contenders, or those with one of these names and one of these kinds.
 
-    Raises SystemExit for a name that nobody has.
+    Raises:
+        SystemExit: a name is unknown.
     """
     text = (HERE / "peers.json").read_text()
     rows = json.loads(text.replace("{venvs}", str(HOME / "venvs")))
     if unknown := set(names) - set(rows):
-        raise SystemExit(f"no contender is called {', '.join(sorted(unknown))}; there are: {', '.join(rows)}")
+        raise SystemExit(f"no contender is called {', '.join(sorted(unknown))}; choose from: {', '.join(rows)}")
     return [
         Contender(
             name=name,

@@ -1,9 +1,9 @@
-"""Runs one job with one Python adapter in this process and prints one line of JSON.
+"""Run one job with one Python adapter in this process, and print one line of JSON.
 
     python driver.py ADAPTER '{"workload": "seq", "ws": "ws://…", …}'
 
 An adapter is a module in `adapters` with `LOOP` = "asyncio", "trio" or "none" and a class `Client` (see `measure.py`).
-With "none" it has a function `run(job)` instead. `COUNT_CHILDREN = True` charges child processes to the client.
+With "none" it has a function `run(job)` instead. `COUNT_CHILDREN = True` adds the cost of child processes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from meter import Meter
 
 
 def main() -> None:
-    """Import the adapter, then the loop it wants."""
+    """Import the adapter and its loop, and run the job."""
     name, text = sys.argv[1:]
     try:
         adapter = importlib.import_module(f"adapters.{name}")

@@ -1,4 +1,4 @@
-"""The other side of the measure: a fake endpoint of our own, or a Chromium that somebody started."""
+"""The endpoint of a measurement: a fake endpoint in a child process, or a running Chromium."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _get(url: str) -> Any:
 
 @dataclass
 class Endpoint:
-    """Where to connect. `process` is 0 for a browser that is not ours."""
+    """The addresses of an endpoint, and its process id; 0 for a running browser."""
 
     ws: str
     http: str
@@ -34,11 +34,11 @@ class Endpoint:
 
     @property
     def real(self) -> bool:
-        """It is a browser."""
+        """True for a browser."""
         return not self.process
 
     def job(self, workload: Workload) -> str:
-        """The workload's job on this endpoint, for the command line."""
+        """Return the workload's job on this endpoint, for the command line."""
         where = {"ws": self.ws, "http": self.http, "targets": self.targets, "real": self.real}
         return json.dumps({**workload.job, **where})
 
@@ -52,7 +52,7 @@ class Endpoint:
     def pinned(self, cpu: int | None) -> Iterator[None]:
         """Run the endpoint's new connections and this process's new children on one CPU.
 
-        A thread hands its CPUs on to what it starts; the fake has a thread for each connection.
+        Threads and processes inherit the CPUs of their creator; the fake starts a thread for each connection.
         """
         before = os.sched_getaffinity(0)
         processes = [0] if self.real else [0, self.process]
@@ -67,7 +67,7 @@ class Endpoint:
 
 @contextlib.contextmanager
 def fake_endpoint() -> Iterator[Endpoint]:
-    """Start a fake endpoint; it ends with the block."""
+    """Start a fake endpoint, and end it with the block."""
     command = [sys.executable, str(HERE / "fake_endpoint.py")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
@@ -80,10 +80,10 @@ def fake_endpoint() -> Iterator[Endpoint]:
 
 @contextlib.contextmanager
 def real_endpoint(port: int) -> Iterator[Endpoint]:
-    """A Chromium with --remote-debugging-port; its first page is used."""
+    """Use the first page of a Chromium that runs with --remote-debugging-port."""
     http = f"http://127.0.0.1:{port}"
     ws = _get(f"{http}/json/version")["webSocketDebuggerUrl"]
     pages = [target["id"] for target in _get(f"{http}/json/list") if target["type"] == "page"]
     if not pages:
-        raise SystemExit(f"the browser on port {port} has no page: open one")
+        raise SystemExit(f"the browser on port {port} has no page; open one")
     yield Endpoint(ws, http, pages[:1])

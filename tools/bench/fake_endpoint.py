@@ -1,18 +1,18 @@
-"""A small, fast CDP endpoint (standard library only), which takes the browser out of the measure.
+"""A small, fast CDP endpoint on the standard library alone, so that a measurement contains no browser.
 
     python fake_endpoint.py [--port N] [--pipe]
 
-It answers every command with a canned result, and floods its clients with events on request.
+It replies to every command with a canned result, and floods its clients with events on request.
 
-* GET /json/version, /json/list: discovery, like Chromium.
-* ws://…/devtools/browser/fake: the browser socket; any path will do.
-* `--pipe`: NUL-delimited JSON, in on fd 3, out on fd 4; HTTP is there, too, to order floods.
+* GET /json/version, /json/list: discovery, as in Chromium.
+* ws://…/devtools/browser/fake: the browser socket; any other path works too.
+* `--pipe`: NUL-delimited JSON, in on fd 3, out on fd 4; HTTP still serves requests for floods.
 * Runtime.evaluate of `'x'.repeat(N)`: a string of N characters. Target.attachToTarget: a new flat session.
-* GET /emit?n=&k=&shape=: n events round-robin over the first k sessions of each client that has some (k=0: no session);
-  answers when they are written. GET /prepare with the same query: builds them beforehand.
+* GET /emit?n=&k=&shape=: sends n events round-robin over the first k sessions of each client with sessions (k=0: no
+  session), and responds when they are written. GET /prepare with the same query: builds them beforehand.
 
 One blocking thread per connection: under load only one is busy, so a round trip costs the endpoint about 10 us.
-No permessage-deflate is offered; Chromium does offer it.
+It offers no permessage-deflate; Chromium does.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REPEAT = re.compile(rb"'(.)'\.repeat\((\d+)\)")
 
 
 class Client:
-    """One client connection: makes replies, knows how many sessions it opened."""
+    """One client connection: it makes replies and counts its sessions."""
 
     everyone: set[Client]
 
@@ -61,13 +61,13 @@ class Client:
                 self._write(part)
 
     def flood(self, n: int, k: int, shape: str) -> None:
-        """Send a flood; a client that is gone gets no more of it."""
+        """Send a flood, and stop if the client disconnects."""
         with contextlib.suppress(OSError):
             for chunk in flood(n, k, shape, pipe=self._pipe):
                 self.write(chunk)
 
     def reply(self, message: bytes) -> bytes:
-        """What to answer; a big result is written at once, without a copy, and nothing is left to answer."""
+        """Return the reply; empty for a big result, which is written immediately, without a copy."""
         found = ID.search(message)
         if not found:
             return b""
@@ -116,7 +116,7 @@ Client.everyone = set()
 
 
 def flood_everyone(n: int, k: int, shape: str) -> None:
-    """Flood each client, or only those with sessions where there are some."""
+    """Flood each client; with k above 0, only those with sessions, if any client has some."""
     clients = list(Client.everyone)
     some_have_sessions = any(client.opened for client in clients)
     for client in clients:
@@ -125,7 +125,7 @@ def flood_everyone(n: int, k: int, shape: str) -> None:
 
 
 def take_frames(data: bytes, client: Client) -> tuple[bytes, list[bytes], bool]:
-    """The rest of the data, the replies to its whole frames, and whether the client closes."""
+    """Return the unread rest, the replies to the complete frames, and True if the client closes."""
     replies: list[bytes] = []
     start, end = 0, len(data)
     while end - start >= 6:
@@ -150,7 +150,7 @@ def take_frames(data: bytes, client: Client) -> tuple[bytes, list[bytes], bool]:
 
 
 def serve_websocket(connection: socket.socket, rest: bytes) -> None:
-    """Answer frames until either side ends."""
+    """Reply to frames until either side closes."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     client = Client(connection.sendall, pipe=False)
     Client.everyone.add(client)
@@ -173,7 +173,7 @@ def serve_websocket(connection: socket.socket, rest: bytes) -> None:
 
 
 def serve_pipe() -> None:
-    """Answer messages on the two fds; their end is the end of the program."""
+    """Reply to messages on the two fds, and exit the program when they end."""
 
     def write(data: bytes) -> None:
         view = memoryview(data)
@@ -191,7 +191,7 @@ def serve_pipe() -> None:
 
 
 def answer_http(path: str, ws: str) -> Any:
-    """What to answer to a plain GET."""
+    """Return the JSON response to a plain GET."""
     url = urllib.parse.urlsplit(path)
     query = dict(urllib.parse.parse_qsl(url.query))
     if url.path in ("/emit", "/prepare"):
@@ -212,7 +212,7 @@ def answer_http(path: str, ws: str) -> Any:
 
 
 def serve(connection: socket.socket, ws: str) -> None:
-    """One connection: an upgrade to a websocket, or one plain request."""
+    """Serve one connection: an upgrade to a WebSocket, or one plain request."""
     data = b""
     while b"\r\n\r\n" not in data:
         more = connection.recv(65536)
@@ -241,7 +241,7 @@ def serve(connection: socket.socket, ws: str) -> None:
 
 
 def main() -> None:
-    """Listen until the program is ended."""
+    """Listen until the program is killed."""
     parser = argparse.ArgumentParser(description="A fake CDP endpoint.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--pipe", action="store_true")

@@ -1,9 +1,10 @@
-"""The bytes a fake endpoint says: canned replies, and floods of events made beforehand.
+"""The messages of the fake endpoint: canned replies, and floods of events built beforehand.
 
-Shapes and sizes are those of Chromium: `method` or `id` first, `sessionId` last, pure ASCII, one unfragmented text frame
-per message. The shape `mixed` is what a supervisor lives on: of `MIX` events of a page, one after the other, four are about
-a frame that comes and goes, two about a dialog, the rest is console. A flood goes round-robin over the sessions and comes in chunks of about 256 KiB, as a busy browser's socket
-delivers it. Everything is built before the clock starts, so that the client is the bottleneck.
+Shapes and sizes are those of Chromium: `method` or `id` first, `sessionId` last, pure ASCII, one unfragmented text
+frame per message. The shape `mixed` is typical for a supervisor: of `MIX` consecutive events of a page, four are
+about a frame that is added and removed, two about a dialog, the rest are console messages. A flood goes round-robin
+over the sessions, in chunks of about 256 KiB, as a busy browser's socket delivers it. Everything is built before the
+clock starts, so that the client is the bottleneck.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ CANNED = {
 
 
 def session_id(number: int) -> str:
-    """The id of the nth session that a connection opens."""
+    """Return the id of the nth session that a connection opens."""
     return hashlib.md5(b"session%d" % number).hexdigest().upper()
 
 
 def frame_head(size: int) -> bytes:
-    """The head of an unmasked text frame."""
+    """Return the head of an unmasked text frame."""
     if size < 126:
         return bytes((0x81, size))
     if size < 65536:
@@ -45,23 +46,26 @@ def frame_head(size: int) -> bytes:
 
 
 def wrap(payload: bytes, *, pipe: bool) -> bytes:
-    """A message as its transport carries it: a websocket frame, or ended by NUL on a pipe."""
+    """Return a message as its transport carries it: a WebSocket frame, or with a final NUL on a pipe."""
     return payload + b"\0" if pipe else frame_head(len(payload)) + payload
 
 
 def page_id(number: int) -> str:
-    """The id of the nth page, whose session is the nth that a connection opens."""
+    """Return the id of the nth page; its session is the nth that a connection opens."""
     return hashlib.md5(b"page%d" % number).hexdigest().upper()
 
 
 def frame_tree(target_id: str) -> bytes:
-    """The result of Page.getFrameTree of a page without iframes."""
+    """Return the result of Page.getFrameTree for a page without iframes."""
     frame = f'{{"id":"{target_id}","loaderId":"L","url":"about:blank","securityOrigin":"://","mimeType":"text/html"}}'
     return f'{{"frameTree":{{"frame":{frame}}}}}'.encode()
 
 
 def event(number: int, shape: str, session: str, index: int = 0, turn: int = 0) -> bytes:
-    """The nth event of a flood; without a session where that is empty. For `mixed`: of which page, and its nth."""
+    """Return the nth event of a flood; an empty `session` means none.
+
+    For `mixed`, `index` is the number of the page, and `turn` the number of the event on that page.
+    """
     tail = f',"sessionId":"{session}"}}' if session else "}"
     if shape == "mixed":
         of_page = _of_page(page_id(index), *divmod(turn, MIX))
@@ -94,7 +98,7 @@ def event(number: int, shape: str, session: str, index: int = 0, turn: int = 0) 
 
 
 def _of_page(page: str, turn: int, at: int) -> tuple[str, str] | None:
-    """What is not console, of a page whose frame comes and goes `turn` times."""
+    """Return event `at` of the page's round `turn`, or None for a console message."""
     frame = hashlib.md5(f"{page}{turn}".encode()).hexdigest().upper()
     url = f'"url":"https://frame.test/{turn}.html"'
     if at == 0:
@@ -119,7 +123,7 @@ def _of_page(page: str, turn: int, at: int) -> tuple[str, str] | None:
 
 @functools.lru_cache(4)
 def repeated(character: bytes, count: int) -> bytes:
-    """The body of a big result."""
+    """Return the body of a big result, cached."""
     return character * count
 
 
@@ -143,6 +147,6 @@ _building = threading.Lock()
 
 
 def flood(n: int, k: int, shape: str, *, pipe: bool = False) -> list[bytes]:
-    """The bytes of a whole flood in chunks, built once."""
+    """Return the bytes of a whole flood in chunks, built once."""
     with _building:
         return _flood(n, k, shape, pipe=pipe)

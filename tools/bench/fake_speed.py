@@ -1,10 +1,11 @@
-"""How fast the fake browser is: messages a second through FakeBrowser + Router, in one thread, without an event loop.
+"""Measure the fake browser: messages per second through FakeBrowser and Router, without an event loop.
 
     PYTHONPATH=. python tools/bench/fake_speed.py [--rounds N] [--check]
 
-Events come of a page's own script, replies of commands, each taken through the router; sizes are frames of other sites, each
-with a session of its own, and clients. The number to look at is the ratio: an event must cost no more among a thousand
-sessions than among ten. `--check` ends with 1 where a goal is missed. Times are CPU time, the best of the rounds.
+A page's script causes the events, commands cause the replies, and every message passes the router. The sizes are the
+number of frames of other sites, each with a session of its own, and of clients. The important number is the ratio: an
+event must cost no more among a thousand sessions than among ten. `--check` exits with 1 if a goal is missed. Times
+are CPU time in one thread, the best of the rounds.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ from cdp_core.testing.steps import (
 )
 
 GOAL = 20_000
-"""Messages a second."""
-MOST = 2.0
-"""How much more an event may cost among a thousand."""
+"""Minimum of messages per second."""
+MAX_RATIO = 2.0
+"""Maximum cost of an event among a thousand sessions, as a multiple of its cost among ten."""
 SMALL, LARGE = 10, 1000
 SITES = ("https://one.example/", "https://two.example/")
 AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
 
 
 class Watcher:
-    """A client of the router's that watches every session."""
+    """A client on the router that sets up every session."""
 
     def __init__(self, fake: FakeBrowser) -> None:
         self.router = Router()
@@ -54,7 +55,7 @@ class Watcher:
         self.send_all([(method, params)], session)
 
     def send_all(self, commands: list[tuple[str, object]], session: object) -> None:
-        # All are written before anything is read: by then the session may have ended.
+        # All are written before the first read: while reading, the session may end.
         for _, text in [self.router.command(method, params, session) for method, params in commands]:  # type: ignore[arg-type]
             self.end.receive(text)
             self.passed += 1
@@ -80,7 +81,7 @@ def world_of(frames: int, clients: int = 1) -> tuple[FakeBrowser, list[Watcher]]
 
 
 def cost(watchers: list[Watcher], act: Callable[[int], None], times: int) -> tuple[float, float]:
-    """Seconds of CPU for each message, and for each act."""
+    """Return the seconds of CPU per message and per act."""
     before = sum(watcher.passed for watcher in watchers)
     begun = time.process_time()
     for number in range(times):
@@ -124,9 +125,9 @@ def acts_among_popups(fake: FakeBrowser, watchers: list[Watcher], _popups: int) 
     def attach(_number: int) -> None:
         _, text = watcher.router.command("Target.attachToTarget", {"targetId": page.target_id, "flatten": True}, None)
         watcher.end.receive(text)
-        told = [json.loads(each) for each in watcher.end.drain()]
-        watcher.passed += len(told)
-        watcher.send("Target.detachFromTarget", {"sessionId": told[-1]["result"]["sessionId"]})
+        received = [json.loads(each) for each in watcher.end.drain()]
+        watcher.passed += len(received)
+        watcher.send("Target.detachFromTarget", {"sessionId": received[-1]["result"]["sessionId"]})
 
     return {
         "a popup comes and goes": lambda _number: fake.play(Popup("one", SITES[0], noopener=True), Close("one")),
@@ -137,7 +138,7 @@ def acts_among_popups(fake: FakeBrowser, watchers: list[Watcher], _popups: int) 
 
 
 def world_of_sessions(sessions: int) -> tuple[FakeBrowser, list[Watcher]]:
-    """One page with that many sessions."""
+    """Return a fake with one page and that many sessions on it."""
     fake = FakeBrowser()
     watcher = Watcher(fake)
     page = watcher.router.open_sessions()[0]
@@ -161,20 +162,20 @@ def measured(rounds: int, size: int, times: int, *worlds: tuple[World, Acts]) ->
         for _ in range(rounds):
             fake, watchers = make(size)
             for name, act in what(fake, watchers, size).items():
-                cost(watchers, act, max(1, times // 20))  # what is made only once
+                cost(watchers, act, max(1, times // 20))  # warm up: some things are built only once
                 found.setdefault(name, []).append(cost(watchers, act, times))
     return {name: min(costs) for name, costs in found.items()}
 
 
 class Listener:
-    """Writes nothing."""
+    """A client that sends no commands."""
 
     def receive(self, _payload: bytes) -> list[bytes]:
         return []
 
 
 def pumped(frames: int, seed: int | None) -> float:
-    """Seconds of CPU for each message through the pump, with something to say on every session."""
+    """Return the seconds of CPU per message through the pump, with pending messages on every session."""
     fake, [watcher] = world_of(frames)
     pump = Pump(fake, [Listener()], seed=seed)
     pump.ends[0].receive(b'{"id":1,"method":"Target.setAutoAttach","params":%s}' % json.dumps(AUTO_ATTACH).encode())
@@ -209,7 +210,7 @@ def main() -> int:
     many = measured(given.rounds, SMALL, max(1, given.times // SMALL), (partial(world_of, clients=SMALL), acts))
     missed: list[str] = []
     print(
-        f"| what | messages/s, {SMALL} sessions | µs each time, {SMALL} | {LARGE} | ratio | messages/s, {SMALL} clients |"
+        f"| act | messages/s, {SMALL} sessions | µs each time, {SMALL} | {LARGE} | ratio | messages/s, {SMALL} clients |"
     )
     print("|---|---|---|---|---|---|")
     for name, (each, act) in small.items():
@@ -220,12 +221,12 @@ def main() -> int:
             f"| {f'{1 / many[name][0]:,.0f}' if name in many else ''} |"
         )
         missed += [f"{name}: {rate:,.0f} messages a second"] if rate < GOAL else []
-        missed += [f"{name}: {ratio:.2f} times the cost"] if ratio > MOST else []
-    for name, seed in (("in the order of arising", None), ("by chance", 1)):
+        missed += [f"{name}: {ratio:.2f} times the cost"] if ratio > MAX_RATIO else []
+    for name, seed in (("in order of creation", None), ("in random order", 1)):
         rates = [1 / pumped(frames, seed) for frames in (SMALL, LARGE)]
         print(f"\npump, {name}: {rates[0]:,.0f} messages/s with {SMALL} sessions, {rates[1]:,.0f} with {LARGE}", end="")
         ratio = rates[0] / rates[1]
-        missed += [f"the pump, {name}: {ratio:.2f} times the cost"] if ratio > MOST else []
+        missed += [f"the pump, {name}: {ratio:.2f} times the cost"] if ratio > MAX_RATIO else []
     print()
     if given.check and missed:
         print("missed: " + "; ".join(missed))

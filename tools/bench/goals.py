@@ -1,8 +1,8 @@
-"""The goals of this project's speed, and how a run is judged by them.
+"""The speed goals of this project, and the verdicts of a run.
 
-A ratio is taken against the fastest peer of the same run; a goal is judged on the median of at least five rounds of both
-sides. A lower bound counts as met within 5 % below, and the verdict says so; an upper bound has no such allowance.
-What was not measured is neither met nor missed.
+A ratio refers to the fastest peer of the same run; a goal is judged on the median of at least five rounds of both
+sides. A lower bound counts as met within 5 % below it, and the verdict shows this; an upper bound has no such
+allowance. A quantity that was not measured is neither met nor missed.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ MISSED = "MISSED"
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound of one quantity of one contender in one workload: a ratio at least so high, or a cost at most so high."""
+    """A bound of one quantity of one contender in one workload: a minimal ratio, or a maximal cost."""
 
     contender: str
     workload: str
     quantity: str
     bound: float
     against: str = ""
-    """The contender that it is compared with; where empty, the fastest peer."""
+    """The contender to compare with; if empty, the fastest peer."""
 
     @property
     def is_ratio(self) -> bool:
-        """At least, and times the fastest peer; else at most."""
+        """True if the bound is a minimal ratio; else it is a maximal cost."""
         return self.quantity in (WALL, CPU)
 
     @property
     def unit(self) -> str:
-        """What the numbers are."""
+        """The unit of the numbers."""
         return {IMPORT_TIME: " ms", IMPORT_MEMORY: " MB", RSS_GROWTH: " MB"}.get(self.quantity, "x")
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Measured:
-    """A number, what it refers to, and the rounds behind it."""
+    """A measured number, the contender that it refers to, and its rounds."""
 
     number: float
     rounds: int
@@ -89,7 +89,7 @@ GOALS = (
 
 
 def workloads_needed() -> list[str]:
-    """The workloads that have a goal."""
+    """Return the workloads that have a goal."""
     return list(dict.fromkeys(goal.workload for goal in GOALS if not goal.workload.startswith("import ")))
 
 
@@ -97,7 +97,7 @@ IMPORTS = {"import cdp_core": OURS, "import bindings": BINDINGS}
 
 
 def measured(goal: Goal, tables: Mapping[str, Table], imported: Mapping[str, Cost]) -> Measured | None:
-    """The goal's quantity in this run; None where it cannot be said."""
+    """Return the goal's quantity in this run; None if it was not measured."""
     if goal.quantity in (IMPORT_TIME, IMPORT_MEMORY):
         cost = imported.get(IMPORTS[goal.workload])
         if cost is None:
@@ -123,7 +123,7 @@ def measured(goal: Goal, tables: Mapping[str, Table], imported: Mapping[str, Cos
 
 
 def verdict(goal: Goal, found: Measured | None, table: Table | None = None) -> str:
-    """Met, missed, or why neither."""
+    """Return the verdict: met, missed, or the reason why neither."""
     if found is None:
         reasons = table.failures.get(goal.contender) if table else None
         return f"{NOT_MEASURED}: {reasons[-1]}" if reasons else NOT_MEASURED
@@ -137,7 +137,7 @@ def verdict(goal: Goal, found: Measured | None, table: Table | None = None) -> s
 
 
 def check(tables: Mapping[str, Table], imported: Mapping[str, Cost]) -> tuple[str, bool]:
-    """The table of goals, and whether none was missed."""
+    """Return the table of goals, and True if none was missed."""
     lines = ["", "## Goals", "", "| goal | measured | against | rounds | verdict |", "|---|---|---|---|---|"]
     verdicts: list[str] = []
     for goal in GOALS:

@@ -1,13 +1,14 @@
-"""What `import cdp_core` costs: time and resident memory in a fresh interpreter, beyond a bare one.
+"""Measure `import cdp_core`: time and resident memory in a fresh interpreter, beyond a bare one.
 
-    python import_cost.py [--rounds 9] [[ENVIRONMENT: ]STATEMENT …]
-    python import_cost.py "import cdp_core" "cdpuse: from cdp_use.client import CDPClient" "/usr/bin/python3: import json"
+    python import_cost.py [--rounds 9] [[ENVIRONMENT: ]STATEMENT …] python import_cost.py "import cdp_core" "cdpuse:
+    from cdp_use.client import CDPClient" "/usr/bin/python3: import json"
 
-A statement runs in the environment of that name (one of `setup.sh`'s, by itself `ours`), or in the interpreter of that
-path. It may have a part before `>>`, which comes before the clock starts: what the bindings cost beyond `cdp_core`.
+A statement runs in the environment with that name (one of `setup.sh`'s; default `ours`), or in the interpreter at that
+path. A part before `>>` runs before the clock starts: so the cost of the bindings excludes that of `cdp_core`.
 
-All statements take turns, and so does each interpreter with nothing. Time is that of the statement alone; memory is the
-resident set afterwards, minus the median of the same interpreter when it is bare. Bytecode is compiled beforehand, as it is for whoever installed the package.
+All statements run in turn, and each interpreter also with an empty statement. The time is that of the statement
+alone; the memory is the resident set afterwards, minus the median of the same bare interpreter. Bytecode is compiled
+beforehand, as in an installation.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ BINDINGS = (
     "runtime.evaluate(expression=''), runtime.ConsoleAPICalled, runtime.RemoteObject, "
     "target.set_discover_targets(discover=True), target.AttachedToTarget, target.TargetInfo"
 )
-"""The first use of three domains together."""
+"""The first use of three domains."""
 CDP_USE = "cdpuse: from cdp_use.client import CDPClient"
 CDP_USE_TYPES = "cdpuse: from cdp_use.client import CDPClient >> from cdp_use.cdp import page, runtime, target"
 DEFAULT = (
@@ -52,10 +53,10 @@ print(seconds, kib / 1024, len(sys.modules))
 
 @dataclass(frozen=True)
 class Cost:
-    """Medians of one statement."""
+    """The medians of one statement."""
 
     statement: str
-    """As it was given."""
+    """The statement as given, with its environment."""
     milliseconds: float
     best_milliseconds: float
     megabytes: float
@@ -64,7 +65,7 @@ class Cost:
 
 
 def interpreter_of(statement: str) -> tuple[str, str]:
-    """The interpreter that a statement asks for, and the statement without that."""
+    """Return the interpreter that a statement names, and the plain statement."""
     found = re.fullmatch(r"([\w.~/-]+): (.+)", statement, re.DOTALL)
     name, plain = found.groups() if found else ("ours", statement)
     return os.path.expanduser(name) if "/" in name else str(HOME / "venvs" / name / "bin" / "python"), plain
@@ -73,16 +74,18 @@ def interpreter_of(statement: str) -> tuple[str, str]:
 def import_costs(statements: tuple[str, ...], *, rounds: int = ROUNDS) -> list[Cost]:
     """Measure the statements in turn.
 
-    Raises subprocess.CalledProcessError where a statement fails, OSError where there is no such interpreter.
+    Raises:
+        subprocess.CalledProcessError: a statement failed.
+        OSError: an interpreter does not exist.
     """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    asked = {statement: interpreter_of(statement) for statement in statements}
-    for python, plain in asked.values():
+    named = {statement: interpreter_of(statement) for statement in statements}
+    for python, plain in named.values():
         subprocess.run([python, "-c", plain.replace(">>", ";")], env=environment, timeout=60, check=True)
-    bare = {python: (python, BARE) for python, _ in asked.values()}
-    samples: dict[str, list[tuple[float, float, int]]] = {name: [] for name in (*bare, *asked)}
+    bare = {python: (python, BARE) for python, _ in named.values()}
+    samples: dict[str, list[tuple[float, float, int]]] = {name: [] for name in (*bare, *named)}
     for _ in range(rounds):
-        for name, (python, plain) in (bare | asked).items():
+        for name, (python, plain) in (bare | named).items():
             before, _, measured = plain.rpartition(">>")
             probe = PROBE.format(before=before.strip(), statement=measured.strip())
             command = [python, "-c", probe]
@@ -95,7 +98,7 @@ def import_costs(statements: tuple[str, ...], *, rounds: int = ROUNDS) -> list[C
             statement=statement,
             milliseconds=statistics.median(seconds for seconds, _, _ in taken) * 1e3,
             best_milliseconds=min(seconds for seconds, _, _ in taken) * 1e3,
-            megabytes=statistics.median(megabytes for _, megabytes, _ in taken) - nothing[asked[statement][0]],
+            megabytes=statistics.median(megabytes for _, megabytes, _ in taken) - nothing[named[statement][0]],
             modules=taken[0][2],
             rounds=rounds,
         )
@@ -104,7 +107,7 @@ def import_costs(statements: tuple[str, ...], *, rounds: int = ROUNDS) -> list[C
 
 
 def report(costs: list[Cost]) -> str:
-    """A Markdown table."""
+    """Return the costs as a Markdown table."""
     rows = [
         f"| {cost.statement[:90]} | {cost.milliseconds:.0f} | {cost.best_milliseconds:.0f} | +{cost.megabytes:.1f} "
         f"| {cost.modules} |"
@@ -114,14 +117,14 @@ def report(costs: list[Cost]) -> str:
 
 
 def main() -> None:
-    """Measure and print; of the default rows those whose environment is there."""
+    """Measure and print; by default the rows with an installed environment."""
     parser = argparse.ArgumentParser(description="Import time and memory in fresh interpreters.")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("statements", nargs="*")
     arguments = parser.parse_args()
-    there = tuple(each for each in DEFAULT if os.path.exists(interpreter_of(each)[0]))
-    print(report(import_costs(tuple(arguments.statements) or there, rounds=arguments.rounds)))
-    for python in dict.fromkeys(interpreter_of(each)[0] for each in DEFAULT if each not in there):
+    installed = tuple(each for each in DEFAULT if os.path.exists(interpreter_of(each)[0]))
+    print(report(import_costs(tuple(arguments.statements) or installed, rounds=arguments.rounds)))
+    for python in dict.fromkeys(interpreter_of(each)[0] for each in DEFAULT if each not in installed):
         print(f"ABSENT: {python}")
 
 

@@ -1,7 +1,7 @@
-"""One run of one contender, as the runner orders it and the adapters read it.
+"""The job of one run of one contender: the runner makes it, the adapters read it.
 
-A job travels as JSON on the command line of a fresh process, so that no contender inherits caches, memory or garbage of
-another. It says where the endpoint is and how much to do, never how: the way of doing it is what differs.
+A job is passed as JSON on the command line of a fresh process, so that no contender inherits caches, memory or garbage
+from another. It contains the endpoint and the amount of work, not the way to do it, which differs between contenders.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ FAKE_TARGET = "T1"
 
 @dataclass
 class Job:
-    """What one process has to measure. `k` is the number of flat sessions (0 means: one is opened, events carry none).
+    """The work of one process; `k` is the number of flat sessions.
 
-    Under trio, `nursery` is for libraries that ask for one, `start_soon` for the adapter's own tasks: an error in one of
-    these is the run's.
+    With k=0 one session is opened, and events carry no session.
+
+    Under trio, `nursery` is for libraries that need one, `start_soon` for the adapter's own tasks: an error in one of
+    these fails the run.
     """
 
     workload: str
@@ -42,14 +44,14 @@ class Job:
 
     @property
     def sessions(self) -> int:
-        """How many flat sessions the adapter opens."""
+        """The number of flat sessions that the adapter opens."""
         return max(1, self.k)
 
     def target(self, index: int) -> str:
-        """The target of the session with this index; a real browser names its own in `targets`."""
+        """Return the target of the session with this index; a real browser's targets are in `targets`."""
         return self.targets[index % len(self.targets)] if self.targets else FAKE_TARGET
 
     @property
     def page_ws(self) -> str:
-        """For peers without flat sessions: the page's own socket on a real browser, the one socket of the fake."""
+        """The socket for peers without flat sessions: the page's on a real browser, the only one of the fake."""
         return f"{self.ws.split('/devtools/')[0]}/devtools/page/{self.targets[0]}" if self.targets else self.ws

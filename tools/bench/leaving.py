@@ -1,7 +1,7 @@
-"""How a measuring process ends: at once, with its result or with its error, never by unwinding.
+"""End a measuring process immediately, with its result or its error, without unwinding.
 
-Taking a client apart is not measured, and may hang; a client that failed half-way may hang for certain, or hide the first
-error behind a second one.
+Closing a client is not measured and can hang. Closing a client that failed half-way can also hide the first error
+behind a second one.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import NoReturn
 
 
 def with_result(measured: Mapping[str, float]) -> NoReturn:
-    """Print the result, which the runner takes from the last line, and end."""
+    """Print the result, which the runner reads from the last line, and exit with 0."""
     print(json.dumps(measured), flush=True)
     os._exit(0)
 
 
 def with_error(reason: str = "") -> NoReturn:
-    """Print the reason, or the exception that is being handled, and end."""
+    """Print the reason, or the current exception, and exit with 1."""
     if reason:
         print(reason, file=sys.stderr)
     else:
-        # Not by print_exc: an old trio has its own idea of how exceptions are printed, and breaks on it.
+        # Not with print_exc: an old trio overrides the printing of exceptions, and fails in it.
         kind, error, where = sys.exc_info()
         traceback.print_tb(where)
         print(f"{kind.__name__ if kind else None}: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Runs a measurement under asyncio, or under uvloop where the adapter says `UVLOOP = True`."""
+"""Run a measurement under asyncio, or under uvloop if the adapter has `UVLOOP = True`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ async def _gather(functions: Sequence[Callable[[], Awaitable[None]]]) -> None:
 
 
 async def _readable(connection: socket.socket) -> None:
-    loop, came = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(connection, came.set)
-    await came.wait()
+    loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(connection, arrived.set)
+    await arrived.wait()
     loop.remove_reader(connection)
 
 
 def run(job: Job, adapter: ModuleType) -> None:
-    """Measure and leave."""
+    """Measure, print the result, and exit."""
 
     async def main() -> None:
         try:

@@ -1,4 +1,4 @@
-"""Runs the limits that block on a plain socket: the adapter's own `run(job)` does the whole work."""
+"""Run an adapter that blocks on a plain socket: its function `run(job)` does the whole measurement."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from job import Job
 
 
 def run(job: Job, adapter: ModuleType) -> None:
-    """Measure and leave."""
+    """Measure, print the result, and exit."""
     leaving.with_result(adapter.run(job))

@@ -1,6 +1,6 @@
-"""Runs a measurement under trio, from trio 0.13 (which one peer pins) to the newest.
+"""Run a measurement under trio, from trio 0.13 (which one peer pins) to the newest.
 
-Nothing is ever cancelled here: cancellation would unwind a client that its adapter left open.
+Nothing is cancelled: cancellation would unwind a client that its adapter left open.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import trio
 from job import Job
 from measure import Loop, measure
 
-lowlevel = trio.lowlevel if hasattr(trio, "lowlevel") else trio.hazmat  # its name before trio 0.15
+lowlevel = trio.lowlevel if hasattr(trio, "lowlevel") else trio.hazmat  # hazmat is the name before trio 0.15
 
 
 async def _gather(functions: Sequence[Callable[[], Awaitable[None]]]) -> None:
@@ -23,7 +23,7 @@ async def _gather(functions: Sequence[Callable[[], Awaitable[None]]]) -> None:
             nursery.start_soon(function)
 
 
-async def _or_leave(function: Callable[..., Awaitable[None]], *arguments: Any) -> None:
+async def _exit_on_error(function: Callable[..., Awaitable[None]], *arguments: Any) -> None:
     try:
         await function(*arguments)
     except BaseException:
@@ -36,7 +36,7 @@ async def _end_after(seconds: float) -> None:
 
 
 def run(job: Job, adapter: ModuleType) -> None:
-    """Measure and leave."""
+    """Measure, print the result, and exit."""
 
     async def work() -> None:
         leaving.with_result(await measure(job, adapter.Client(), Loop(_gather, trio.Event, lowlevel.wait_readable)))
@@ -44,8 +44,8 @@ def run(job: Job, adapter: ModuleType) -> None:
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             job.nursery = nursery
-            job.start_soon = lambda function, *arguments: nursery.start_soon(_or_leave, function, *arguments)
+            job.start_soon = lambda function, *arguments: nursery.start_soon(_exit_on_error, function, *arguments)
             nursery.start_soon(_end_after, job.timeout)
-            await _or_leave(work)
+            await _exit_on_error(work)
 
     trio.run(main)

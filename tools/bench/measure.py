@@ -1,18 +1,18 @@
-"""The workloads, said once for every Python adapter, whatever its event loop.
+"""The workloads, written once for every Python adapter and event loop.
 
-Each opens the client, warms it up, and puts the meter around the work alone. What an adapter must offer is `Client`.
-The values that come back are checked: a client that drops, invents or misreads something fails its run.
+Each opens the client, warms it up, and meters the work alone. An adapter must implement `Client`. The returned values
+are checked: a client that drops, invents or misreads something fails its run.
 
 * seq: one command after the other. pipe: `width` tasks, each with one command after the other.
-* events, subscribe: until the last event of a flood has reached the callback. They are one measure under two names, so
-  that an async iterator can stand in a table of its own beside the callbacks of others.
-* params: the same, and the callback is given two of each event's params, read in the client's own way.
-* typed: events as objects, of a class made for them; the callback is given three fields of a flat one, with an enumeration.
-  nested: the same of a console message, two levels deep. field: the callback is given one field, of an object or a dict.
-* supervise: a flood of console, frame and dialog events of many pages, until a command's answer that comes behind it; what
-  is known then is checked. A bare client reads nothing, or two params.
-* flood: a flood at a consumer that never reads. The interesting number is memory.
-* big: results of `mb` MB. connect: from nothing to the first answer.
+* events, subscribe: until the last event of a flood reached the callback. They are one measurement under two names, so
+  that an async iterator has a table of its own, with the callbacks of other clients.
+* params: the same, and the callback gets two of each event's params, read in the client's own way.
+* typed: events as objects of a class made for them; the callback gets three fields of a flat event, one an enumeration.
+  nested: the same for a console message, two levels deep. field: the callback gets one field, of an object or a dict.
+* supervise: a flood of console, frame and dialog events of many pages, until the reply to a command that follows it;
+  then the client's knowledge is checked. A bare client reads nothing, or two params.
+* flood: a flood at a consumer that never reads. The important number is memory.
+* big: results of `mb` MB. connect: from no connection to the first reply.
 """
 
 from __future__ import annotations
@@ -39,53 +39,56 @@ ON_PAGE = {
     "random": """{let n=%d; if(!window.R||window.R.length!==n){let a=new Uint8Array(32768),s='';
 while(s.length<n){crypto.getRandomValues(a);s+=btoa(String.fromCharCode(...a))} window.R=s.slice(0,n)}; window.R.length}""",
 }
-"""Run in a real page; the random string is hard to compress, like a screenshot."""
+"""Expressions for a real page; the random string is hard to compress, like a screenshot."""
 
 Measured = dict[str, float]
 
 
 class Client(Protocol):
-    """What an adapter offers. `hold_events(method)` is optional: subscribe to it and never read."""
+    """The protocol of an adapter.
+
+    The method `hold_events(method)` is optional: subscribe to the method and never read.
+    """
 
     async def open(self, job: Job) -> None:
-        """Connect, open `job.sessions` flat sessions, end with Runtime.enable on the first."""
+        """Connect, open `job.sessions` flat sessions, and enable Runtime on the first."""
 
     async def evaluate(self, expression: str) -> Any:
-        """Runtime.evaluate on the first session, the library's own way; the value."""
+        """Send Runtime.evaluate on the first session, in the library's own way, and return the value."""
 
     def on_event(self, method: str, callback: Callable[[], None]) -> None:
-        """`callback()` for every event of this method on any session."""
+        """Call `callback()` for every event of this method on any session."""
 
     def on_event_params(self, method: str, callback: Callable[[str, int], None]) -> None:
-        """`callback(requestId, dataLength)` for every Network.dataReceived, read the library's own way."""
+        """Call `callback(requestId, dataLength)` for every Network.dataReceived, read the library's own way."""
 
 
 class SupervisingClient(Client, Protocol):
-    """What an adapter that supervises offers besides; a bare client counts."""
+    """The additional methods of an adapter that supervises; a bare client counts events."""
 
     def watch(self) -> None:
-        """From now on, everything that is said on any session, until `known`."""
+        """Observe every event on any session from now on, until `known`."""
 
     def known(self) -> Mapping[str, int]:
-        """What it knows of the pages: of `_supervise`'s list whatever it keeps."""
+        """Return the totals that the client keeps, with names from `_supervise`."""
 
 
 class TypedClient(Client, Protocol):
-    """What an adapter with typed events offers besides."""
+    """The additional methods of an adapter with typed events."""
 
     def on_dialog(self, callback: Callable[[str, object, bool], None]) -> None:
-        """`callback(message, type, hasBrowserHandler)` for every dialog; the type as a member of an enumeration."""
+        """Call `callback(message, type, hasBrowserHandler)` for every dialog; the type as an enumeration."""
 
     def on_console(self, callback: Callable[[object, object, str], None]) -> None:
-        """`callback(type, first argument's value, first call frame's URL)` for every console message."""
+        """Call `callback(type, first argument's value, first call frame's URL)` for every console message."""
 
     def on_message(self, callback: Callable[[str], None]) -> None:
-        """`callback(message)` for every dialog: nothing else of it is read."""
+        """Call `callback(message)` for every dialog, and read no other field."""
 
 
 @dataclass
 class Loop:
-    """What differs between event loops."""
+    """The functions that differ between event loops."""
 
     gather: Callable[[Sequence[Callable[[], Awaitable[None]]]], Awaitable[None]]
     event: Callable[[], Any]
@@ -93,12 +96,12 @@ class Loop:
 
 
 def request_flood(job: Job) -> socket.socket:
-    """Ask the fake endpoint for a flood. Keep the socket; it answers when the last byte is written."""
+    """Request a flood from the fake endpoint, and return the socket: its response follows the last byte."""
     url = urllib.parse.urlsplit(job.http)
-    asking = socket.create_connection((url.hostname, url.port))
+    requesting = socket.create_connection((url.hostname, url.port))
     query = f"n={job.n}&k={job.k}&shape={job.shape}"
-    asking.sendall(f"GET /emit?{query} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-    return asking
+    requesting.sendall(f"GET /emit?{query} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    return requesting
 
 
 async def measure(job: Job, client: Client, loop: Loop) -> Measured:
@@ -232,9 +235,9 @@ async def _nested(job: Job, client: Any, loop: Loop) -> Measured:
 
 async def _supervise(job: Job, client: Any, loop: Loop) -> Measured:
     client.watch()
-    with Meter() as meter, request_flood(job) as asking:
-        await loop.readable(asking)
-        await client.evaluate("1+1")  # its answer comes after the last event
+    with Meter() as meter, request_flood(job) as requesting:
+        await loop.readable(requesting)
+        await client.evaluate("1+1")  # its reply follows the last event
     known = client.known()
     turns = job.n // job.k // MIX
     expected = {"events": job.n, "frames": job.k, "pending": 0, "dialogs": job.k * turns, "lines": 50}
@@ -248,10 +251,10 @@ async def _flood(job: Job, client: Client, _loop: Loop) -> Measured:
         client.on_event(METHODS[job.shape], lambda: None)
     else:
         hold(METHODS[job.shape])
-    with Meter() as meter, request_flood(job) as asking:
-        while not select.select([asking], [], [], 0)[0]:
+    with Meter() as meter, request_flood(job) as requesting:
+        while not select.select([requesting], [], [], 0)[0]:
             await client.evaluate("1+1")
-        await client.evaluate("1+1")  # its answer comes after the last event
+        await client.evaluate("1+1")  # its reply follows the last event
     return meter.result()
 
 

@@ -1,8 +1,8 @@
-"""What a stretch of work costs this process: wall time, CPU time, memory.
+"""Measure the cost of some work in this process: wall time, CPU time, memory.
 
-CPU is user plus system time. Memory is the resident set: `rss_growth` is what is still held at the end, `peak_growth`
-what was held at the worst moment; the kernel's high-water mark is reset at the start, so warm-up does not count.
-A library which does its work in a child process (Playwright's Node driver) is charged for the child, too.
+CPU is user plus system time. Memory is the resident set: `rss_growth` is the growth at the end, `peak_growth` the
+growth at the highest moment; the kernel's high-water mark is reset at the start, so warm-up does not count. For a
+library that works in a child process (Playwright's Node driver) the child counts too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KIB_PER_MB = 1024
 
 
 class Meter:
-    """A context manager; `result()` afterwards."""
+    """A context manager that measures its block; call `result()` afterwards."""
 
     count_children = False
 
@@ -41,7 +41,7 @@ class Meter:
         self._rss_after = self._status("VmRSS")
 
     def result(self) -> dict[str, float]:
-        """Seconds and MB (of 1,024 KiB, as the kernel counts)."""
+        """Return seconds and MB (of 1,024 KiB, as the kernel counts)."""
         return {
             "wall": self._wall,
             "cpu": self._cpu_used,
@@ -68,7 +68,7 @@ class Meter:
         return total
 
     def _all_processes(self) -> list[str]:
-        """This process first, then its descendants where they count."""
+        """Return this process, then its descendants if they count."""
         found = [str(os.getpid())]
         if self.count_children:
             for process in found:  # grows while it is walked

@@ -1,7 +1,7 @@
-"""Markdown: who took part, and one table per workload.
+"""The report in Markdown: the contenders, and one table per workload.
 
-speed x and CPU x say how many times better than the fastest Python peer of this run, by wall and by CPU time; "of limit"
-is the speed as a share of the limit. Ratios are empty where there is nothing to compare with.
+"speed x" and "CPU x" are ratios to the fastest Python peer of this run, by wall and by CPU time; above 1 is better. "of
+limit" is the speed as a share of the limit. A ratio is empty if the run has nothing to compare with.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _number(value: float | None, pattern: str) -> str:
 
 
 def cast(contenders: Sequence[Contender]) -> str:
-    """Where and when, and the version or absence of each contender."""
+    """Return the date, the machine, and the version or absence of each contender."""
     machine = f"{platform.machine()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} at the start"
     lines = [
         f"{datetime.now(timezone.utc):%Y-%m-%d}, {machine}, Python {platform.python_version()}.",
@@ -46,10 +46,10 @@ def cast(contenders: Sequence[Contender]) -> str:
 
 
 def table_of(table: Table, *, pinned: bool) -> str:
-    """One workload's results."""
+    """Return one workload's results as a table."""
     workload = table.workload
     settings = ", ".join(f"{key}={value}" for key, value in workload.job.items() if key != "workload")
-    compared = workload.unit != GROWTH  # a callback reads, so no peer is a consumer that does not
+    compared = workload.unit != GROWTH  # a peer's callback always reads, so none is comparable
     peer = table.best("peer", "value") if compared else None
     frugal_peer = table.best("peer", "cpu") if compared else None
     limit = table.best("limit", "value")

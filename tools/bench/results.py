@@ -1,7 +1,7 @@
-"""What came out: runs, and per workload the medians and ratios that the report and the goals are made of.
+"""The results: runs, and per workload the medians and ratios for the report and the goals.
 
-A ratio is always "how many times better than": the fastest peer's number is found anew for each quantity, since the peer
-with the least wall time need not be the one with the least CPU time.
+A ratio is always "how many times better than". The fastest peer is chosen for each quantity: the peer with the least
+wall time need not be the one with the least CPU time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workloads import Workload
 
 @dataclass(frozen=True)
 class Run:
-    """One process's measurement. Times in seconds, memory in MB; `value` is what the workload ranks by."""
+    """The measurement of one process. Times in seconds, memory in MB; the workload ranks by `value`."""
 
     contender: str
     kind: str
@@ -31,41 +31,40 @@ class Run:
 
 @dataclass
 class Table:
-    """All runs of one workload, and the reasons of those that gave none."""
+    """All runs of one workload, and the reasons of failed ones."""
 
     workload: Workload
     runs: dict[str, list[Run]] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, run: Run) -> None:
-        """Add a run."""
         self.runs.setdefault(run.contender, []).append(run)
 
     def kind(self, contender: str) -> str:
-        """The contender's kind."""
+        """Return the contender's kind."""
         return self.runs[contender][0].kind
 
     def median(self, contender: str, quantity: str) -> float:
-        """The median of one field of `Run`."""
+        """Return the median of one field of `Run`."""
         return statistics.median(getattr(run, quantity) for run in self.runs[contender])
 
     def spread(self, contender: str) -> float:
-        """Largest minus smallest value, as a share of the median."""
+        """Return the largest minus the smallest value, as a share of the median."""
         values = [run.value for run in self.runs[contender]]
         return (max(values) - min(values)) / (abs(statistics.median(values)) or 1.0)
 
     def ranked(self) -> list[str]:
-        """Contenders, best first."""
+        """Return the contenders, best first."""
         return sorted(self.runs, key=lambda name: self.median(name, "value"), reverse=self.workload.more_is_better)
 
     def best(self, kind: str, quantity: str) -> str | None:
-        """The contender of this kind with the best median of `value` or `cpu`; None where none ran."""
+        """Return the contender of this kind with the best median of `value` or `cpu`; None if none ran."""
         names = [name for name in self.runs if self.kind(name) == kind]
         choose = max if quantity == "value" and self.workload.more_is_better else min
         return choose(names, key=lambda name: self.median(name, quantity), default=None)
 
     def ratio(self, contender: str, reference: str | None, quantity: str) -> float | None:
-        """How many times better than the reference; None without one, or where a number is not above zero."""
+        """Return how many times better than the reference; None without one, or if a number is not above zero."""
         if reference is None:
             return None
         ours, theirs = self.median(contender, quantity), self.median(reference, quantity)

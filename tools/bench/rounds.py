@@ -1,7 +1,8 @@
-"""Takes the contenders through a workload, in turn, several times, each run in a process of its own.
+"""Run the contenders through a workload, in turn, several times, each run in a process of its own.
 
-Contenders take turns inside a round, and the order rotates, so that a slow minute of the machine hits all of them. Nothing
-runs unbounded: a run that overstays is killed with all its children, and who fails twice in a workload is out of it.
+Contenders take turns inside a round, and the order rotates, so that a slow minute of the machine affects all of them.
+No run is unbounded: one that exceeds its time is killed with all its children, and a contender that fails twice in a
+workload is excluded from it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from endpoint import Endpoint
 from results import Run, Table
 from workloads import Workload
 
-TIMEOUT = 90.0  # the drivers give up after 60 s by themselves
+TIMEOUT = 90.0  # seconds; the drivers themselves give up after 60 s
 FAILURES_ALLOWED = 1
 
 
 def run_process(contender: Contender, job: str) -> tuple[dict[str, float] | None, str]:
-    """The measurement, or None and the reason."""
+    """Return the measurement, or None and the reason."""
     process = subprocess.Popen(
         contender.command_line(job),
         stdin=subprocess.DEVNULL,
@@ -50,7 +51,7 @@ def run_process(contender: Contender, job: str) -> tuple[dict[str, float] | None
 
 
 def _reason(errors: str) -> str:
-    """The line that names the error, else the last one."""
+    """Return the line that names the error, else the last one."""
     lines = [line for line in errors.splitlines() if line.strip()]
     named = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
     return (named or lines or [""])[-1].strip()[:160]
@@ -65,14 +66,14 @@ def measure_workload(
     cpu: int | None,
     keep: Callable[[Run], None],
 ) -> Table:
-    """Run the workload; `keep` is given each run as it comes."""
+    """Run the workload, and call `keep` with each run."""
     table = Table(workload)
     endpoint.prepare(workload)
-    fit = [contender for contender in contenders if contender.takes_part(workload.kind, real=endpoint.real)]
+    participants = [contender for contender in contenders if contender.takes_part(workload.kind, real=endpoint.real)]
     with endpoint.pinned(cpu):
         for number in range(rounds or workload.rounds):
-            first = number % max(1, len(fit))
-            for contender in fit[first:] + fit[:first]:
+            first = number % max(1, len(participants))
+            for contender in participants[first:] + participants[:first]:
                 failures = table.failures.get(contender.name, [])
                 if len(failures) > FAILURES_ALLOWED:
                     continue

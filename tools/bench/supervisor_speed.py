@@ -1,16 +1,16 @@
-"""What the supervisor's machine costs by itself, and how fast a dialog is answered: no socket, no browser.
+"""Measure the supervisor's state machine and the time to answer a dialog, without socket or browser.
 
     PYTHONPATH=. python tools/bench/supervisor_speed.py [--rounds N] [--pin CPU] [--check]
 
-* snapshot: of a hundred pages with ten frames each, when nothing has changed; reported besides: when one page has.
-* frames: FrameAttached and FrameNavigated for each frame of one page through the machine, then the snapshot.
-* dialog: from the act that opens a dialog on a fake browser to its answer at that browser, under an auto policy, over the
-  whole supervisor on trio. Wall time, with the fake's own work.
+* snapshot: of a hundred pages with ten frames each, when nothing has changed; also reported: when one page has changed.
+* frames: FrameAttached and FrameNavigated for each frame of one page through the state machine, then the snapshot.
+* dialog: from the act that opens a dialog on a fake browser to its answer at that browser, under an auto policy,
+  through the whole supervisor on trio. Wall time, including the work of the fake.
 * events: each kind of event among 10 and 1,000 pages, and on a page with 10 and 5,000 frames.
 
-Numbers are CPU time but for the dialog. Sizes take turns inside a round; a ratio is the median of those of the rounds.
-`--check` ends with 1 where a goal is missed. The share of a supervisor in a whole connection is measured by `run.py`
-(supervise100).
+All numbers except the dialog's are CPU time. Sizes take turns inside a round; a ratio is the median over the rounds.
+`--check` exits with 1 if a goal is missed. `run.py` (supervise100) measures the share of a supervisor in a whole
+connection.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ SNAPSHOT_GOAL = 20e-6
 FRAMES_GOAL = 12.0
 DIALOG_GOAL = 1e-3
 FLAT_GOAL = 1.5
-"""Times the cost among few: two look-ups in larger maps, and caches that are cold."""
+"""Maximum multiple of the cost among few: two look-ups in larger maps, and cold caches, cost more."""
 FEW, MANY = 10, 1000
 FRAMES = 5000
 DIALOGS = 2000
 
 
 class Machine:
-    """A supervisor's machine with pages that were set up; its commands go nowhere."""
+    """A supervisor's state machine with pages after their setup; its effects are discarded."""
 
     def __init__(self, pages: int, frames: int = 0) -> None:
         self._now = 0.0
@@ -60,16 +60,16 @@ class Machine:
             opened = SessionOpened(at=self._at(), generation=1, session_id=session, target_id=page, target_type="page")
             self.runner.feed(opened)
             info = {"targetId": page, "type": "page", "url": "about:blank", "title": ""}
-            self.say(made("Target.attachedToTarget", {"sessionId": session, "targetInfo": info}, None))
-            self.say(made("Page.frameNavigated", {"frame": {"id": page, "url": "https://a.test/"}}, session))
+            self.feed(made("Target.attachedToTarget", {"sessionId": session, "targetInfo": info}, None))
+            self.feed(made("Page.frameNavigated", {"frame": {"id": page, "url": "https://a.test/"}}, session))
             self.add_frames(frames, number)
 
     def add_frames(self, frames: int, page: int = 0) -> None:
-        for said in frame_events(frames, page):
-            self.say(said)
+        for each in frame_events(frames, page):
+            self.feed(each)
 
-    def say(self, said: Event) -> None:
-        self.runner.feed(BrowserEvent(at=self._at(), generation=1, event=said))
+    def feed(self, received: Event) -> None:
+        self.runner.feed(BrowserEvent(at=self._at(), generation=1, event=received))
 
     def _at(self) -> Instant:
         self._now += 1e-4
@@ -82,28 +82,28 @@ def made(method: str, params: Mapping[str, Any], session: str | None) -> Event:
 
 
 def frame_events(frames: int, page: int = 0) -> list[Event]:
-    said: list[Event] = []
+    found: list[Event] = []
     for number in range(frames):
         frame, session = f"F{page}.{number}", f"S{page}"
         shown = {"id": frame, "parentId": f"P{page}", "url": f"https://frame.test/{number}"}
-        said.append(made("Page.frameAttached", {"frameId": frame, "parentFrameId": f"P{page}"}, session))
-        said.append(made("Page.frameNavigated", {"frame": shown, "type": "Navigation"}, session))
-    return said
+        found.append(made("Page.frameAttached", {"frameId": frame, "parentFrameId": f"P{page}"}, session))
+        found.append(made("Page.frameNavigated", {"frame": shown, "type": "Navigation"}, session))
+    return found
 
 
 def spent(act: Callable[[], object]) -> float:
-    """Seconds of CPU, without the garbage of others."""
+    """Return the seconds of CPU of an act; earlier garbage is collected before."""
     gc.collect()
     begun = time.process_time()
     act()
     return time.process_time() - begun
 
 
-# ── the parts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the measurements ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def snapshots(rounds: int) -> tuple[float, float]:
-    """Seconds for a snapshot when nothing has changed, and when one page of a hundred has."""
+    """Return the seconds for a snapshot when nothing has changed, and when one page of a hundred has."""
     machine = Machine(100, 10)
     same, changed = [], []
     runner = machine.runner
@@ -111,20 +111,20 @@ def snapshots(rounds: int) -> tuple[float, float]:
         runner.snapshot()
         same.append(spent(lambda: [runner.snapshot() for _ in range(1000)]) / 1000)
         moved = {"frameId": f"F{number % 100}.0", "url": f"https://frame.test/#{number}"}
-        machine.say(made("Page.navigatedWithinDocument", moved, f"S{number % 100}"))
+        machine.feed(made("Page.navigatedWithinDocument", moved, f"S{number % 100}"))
         changed.append(spent(runner.snapshot))
     return statistics.median(same), statistics.median(changed)
 
 
 def many_frames(rounds: int) -> tuple[float, float, float]:
-    """Seconds for a thousand frames, for ten thousand, and how many times the one is the other."""
+    """Return the seconds for a thousand frames, for ten thousand, and their ratio."""
     small, large, ratios = [], [], []
     for _ in range(rounds):
         costs: list[float] = []
         for frames in (1000, 10_000):
             machine = Machine(1)
-            said = frame_events(frames)
-            costs.append(spent(lambda: _fold(machine, said)))  # noqa: B023 - called at once
+            flood = frame_events(frames)
+            costs.append(spent(lambda: _feed_all(machine, flood)))  # noqa: B023 - called at once
             assert machine.runner.snapshot().pages[0].frame_count == frames + 1
         small.append(costs[0])
         large.append(costs[1])
@@ -132,41 +132,41 @@ def many_frames(rounds: int) -> tuple[float, float, float]:
     return statistics.median(small), statistics.median(large), statistics.median(ratios)
 
 
-def _fold(machine: Machine, said: list[Event]) -> None:
-    for each in said:
-        machine.say(each)
+def _feed_all(machine: Machine, received: list[Event]) -> None:
+    for each in received:
+        machine.feed(each)
     machine.runner.snapshot()
 
 
 def events(rounds: int, sizes: Mapping[str, Machine]) -> dict[str, dict[str, float]]:
-    """Seconds for an event of each kind, by size of the world."""
+    """Return the seconds for an event of each kind, by size of the world."""
     found: dict[str, dict[str, list[float]]] = {}
     for _ in range(rounds):
         for turn in range(20):
             for size, machine in sizes.items():
                 for number in range(FEW):
                     for at in range(MIX):
-                        said = _mixed(number, turn * MIX + at)
+                        mixed = _mixed(number, turn * MIX + at)
                         begun = time.process_time()
-                        machine.say(said)
+                        machine.feed(mixed)
                         took = time.process_time() - begun
-                        found.setdefault(said.method, {}).setdefault(size, []).append(took)
+                        found.setdefault(mixed.method, {}).setdefault(size, []).append(took)
     return {method: {size: statistics.median(took) for size, took in each.items()} for method, each in found.items()}
 
 
-_SAID: dict[tuple[int, int], Event] = {}
+_EVENTS: dict[tuple[int, int], Event] = {}
 
 
 def _mixed(page: int, turn: int) -> Event:
-    """An event of the flood of fake_messages.py, about a page of ours."""
-    if (page, turn) not in _SAID:
+    """Return an event of the flood in fake_messages.py, about a page of `Machine`."""
+    if (page, turn) not in _EVENTS:
         whole = json.loads(event(turn, "mixed", f"S{page}", page, turn))
-        _SAID[page, turn] = made(whole["method"], whole["params"], whole["sessionId"])
-    return _SAID[page, turn]
+        _EVENTS[page, turn] = made(whole["method"], whole["params"], whole["sessionId"])
+    return _EVENTS[page, turn]
 
 
 class Watched(FakeTransport):
-    """Knows when the last answer to a dialog came."""
+    """A transport that notes the time of the last answer to a dialog."""
 
     answered = 0.0
     answered_cpu = 0.0
@@ -178,7 +178,7 @@ class Watched(FakeTransport):
 
 
 async def dialogs() -> tuple[list[float], list[float]]:
-    """Seconds from the act that opens a dialog to its answer: by the clock, and of CPU."""
+    """Return the seconds from the act that opens a dialog to its answer: wall time and CPU time."""
     fake = FakeBrowser()
     transport = Watched(fake)
 
@@ -202,45 +202,47 @@ async def dialogs() -> tuple[list[float], list[float]]:
 
 
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print and judge; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pin", type=int, metavar="CPU", default=max(os.sched_getaffinity(0)))
-    parser.add_argument("--check", action="store_true", help="exit code 1 if a goal is missed")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a goal is missed")
     given = parser.parse_args()
     os.sched_setaffinity(0, {given.pin})
     good: list[bool] = []
 
-    def tell(what: str, measured: str, met: bool) -> None:
+    def report(what: str, measured: str, met: bool) -> None:
         good.append(met)
         print(f"| {what} | {measured} | {'met' if met else 'MISSED'} |", flush=True)
 
-    print("| what | measured | verdict |\n|---|---|---|")
+    print("| goal | measured | verdict |\n|---|---|---|")
     same, changed = snapshots(given.rounds)
-    tell("snapshot(), nothing changed: ≤ 20 µs", f"{same * 1e6:.2f} µs", same <= SNAPSHOT_GOAL)
+    report("snapshot(), nothing changed: ≤ 20 µs", f"{same * 1e6:.2f} µs", same <= SNAPSHOT_GOAL)
     print(f"| the same, one page of 100 changed (reported) | {changed * 1e6:.0f} µs | |")
     small, large, ratio = many_frames(given.rounds)
-    told = f"{ratio:.1f}x ({small * 1e3:.0f} and {large * 1e3:.0f} ms)"
-    tell("10,000 frames, events and snapshot: ≤ 12x of 1,000", told, ratio <= FRAMES_GOAL)
+    measured = f"{ratio:.1f}x ({small * 1e3:.0f} and {large * 1e3:.0f} ms)"
+    report("10,000 frames, events and snapshot: ≤ 12x of 1,000", measured, ratio <= FRAMES_GOAL)
     took, took_cpu = trio.run(dialogs)
     p50, p99 = took[len(took) // 2], took[len(took) * 99 // 100]
-    told = f"{p99 * 1e6:.0f} µs (median {p50 * 1e6:.0f}; of CPU p99 {took_cpu[len(took) * 99 // 100] * 1e6:.0f})"
-    tell(f"a dialog's opening to its answer, {len(took):,} times: p99 ≤ 1 ms", told, p99 <= DIALOG_GOAL)
+    measured = f"{p99 * 1e6:.0f} µs (median {p50 * 1e6:.0f}; of CPU p99 {took_cpu[len(took) * 99 // 100] * 1e6:.0f})"
+    report(f"a dialog's opening to its answer, {len(took):,} times: p99 ≤ 1 ms", measured, p99 <= DIALOG_GOAL)
     few, many, framed = f"{FEW} pages", f"{MANY} pages", f"{FRAMES} frames"
     sizes = {few: Machine(FEW), many: Machine(MANY), framed: Machine(FEW)}
     sizes[framed].add_frames(FRAMES)
 
     def judge(method: str, costs: Mapping[str, float]) -> None:
         worst = max(costs[many], costs[framed]) / costs[few]
-        told = ", ".join(f"{size}: {cost * 1e6:.1f} µs" for size, cost in costs.items())
-        tell(f"{method}: no dearer among many (≤ {FLAT_GOAL}x)", f"{told}; {worst:.2f}x", worst <= FLAT_GOAL)
+        measured = ", ".join(f"{size}: {cost * 1e6:.1f} µs" for size, cost in costs.items())
+        report(
+            f"{method}: no more expensive among many (≤ {FLAT_GOAL}x)", f"{measured}; {worst:.2f}x", worst <= FLAT_GOAL
+        )
 
     for method, costs in events(given.rounds, sizes).items():
         judge(method, costs)
     clearing = made("Runtime.executionContextsCleared", {}, "S0")
     cleared = {
         size: statistics.median(
-            spent(lambda: [machine.say(clearing) for _ in range(50)]) / 50  # noqa: B023 - called at once
+            spent(lambda: [machine.feed(clearing) for _ in range(50)]) / 50  # noqa: B023 - called at once
             for _ in range(given.rounds)
         )
         for size, machine in sizes.items()

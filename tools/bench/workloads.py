@@ -1,7 +1,8 @@
-"""What is measured: each workload's job, its rounds, and the number by which its contenders are ranked.
+"""The workloads: each one's job, its rounds, and the number that ranks its contenders.
 
-The names are stable, since goals and written results refer to them. `seq_pinned` is `seq` with client and endpoint on one
-CPU: a round trip's wall time depends on where the kernel puts two processes, and swings by half when it is free to choose.
+The names are stable, since goals and written results refer to them. `seq_pinned` is `seq` with client and endpoint on
+one CPU: the wall time of a round trip depends on where the kernel puts the two processes, and varies by half without
+a pin.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ MICROSECONDS, SPEED, MILLISECONDS, GROWTH = "us/op", "MB/s", "ms", "MB growth"
 
 @dataclass(frozen=True)
 class Workload:
-    """One table of the report. `job` holds the fields of `job.Job` that are its own."""
+    """One table of the report. `job` contains the fields of `job.Job` that this workload sets."""
 
     name: str
     job: Mapping[str, Any]
@@ -26,12 +27,12 @@ class Workload:
 
     @property
     def kind(self) -> str:
-        """The workload's name in `measure.py`, which is what a contender can be limited to."""
+        """The workload's name in `measure.py`; a contender can be limited to some of these."""
         return self.job["workload"]
 
     @property
     def flooded(self) -> bool:
-        """The endpoint has to prepare a flood."""
+        """True if the endpoint has to prepare a flood."""
         return self.kind not in ("seq", "pipe", "big", "connect")
 
     @property
@@ -40,7 +41,7 @@ class Workload:
         return self.unit == SPEED
 
     def value(self, measured: Mapping[str, float]) -> float:
-        """The number to rank by."""
+        """Return the number to rank by."""
         if self.unit == SPEED:
             return self.job["mb"] * self.job["n"] / measured["wall"]
         if self.unit == MILLISECONDS:
@@ -83,7 +84,7 @@ FAKE = _by_name(
     Workload("big100", _job("big", 2, mb=100), unit=SPEED),
     Workload("connect", _job("connect", 1), unit=MILLISECONDS),
 )
-"""On the fake endpoint."""
+"""The workloads on the fake endpoint."""
 
 REAL = _by_name(
     Workload("real_seq", _job("seq", 2000), rounds=7),
@@ -94,4 +95,4 @@ REAL = _by_name(
     Workload("real_big100", _job("big", 1, mb=100), unit=SPEED),
     Workload("real_connect", _job("connect", 1), unit=MILLISECONDS),
 )
-"""On a running Chromium, which cannot be told to flood."""
+"""The workloads on a running Chromium, which has no command for a flood."""

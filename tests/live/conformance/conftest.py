@@ -84,7 +84,7 @@ async def shell_scenario(
 
 @pytest.fixture
 async def last_shell_scenario(request: pytest.FixtureRequest, shell: str, launch: Any, site: Site) -> Scenario:
-    """A scenario after which headless-shell cannot close the page without ending: each run launches its own."""
+    """A scenario after which headless-shell ends if the page is closed: each run launches its own."""
 
     async def run(scenario: Scenario, number: int) -> Received:
         with launch(program=shell) as browser:

@@ -1,4 +1,4 @@
-"""URLs that scripts and commands navigate to: within one document, without a server, and relative ones."""
+"""URLs for navigation by scripts and commands: within a document, without a server, and relative ones."""
 
 from __future__ import annotations
 

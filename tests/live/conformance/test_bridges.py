@@ -1,4 +1,4 @@
-"""Replaced dialogs, sessions that are not flat, repeated ids, hidden pages with dialogs, and early crashes."""
+"""Replaced dialogs, sessions that are not flat, repeated ids, hidden pages, and early crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialogs with several clients, with frames, with pages that end, and with each command sent while one is open."""
+"""Dialogs with several clients, frames, pages that end, and each command sent while one is open."""
 
 from __future__ import annotations
 

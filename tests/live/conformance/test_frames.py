@@ -14,7 +14,7 @@ BOTH = ["Page", "Runtime"]
 
 
 def set_up_children(scenario: Any, *labels: str, on: str = "p") -> None:
-    """Set up the paused session of each new iframe, then let it run, as a client that misses no event does."""
+    """Set up the paused session of each new iframe, then resume it, as a client that misses no event does."""
     for label in labels:
         scenario.expect("Target.attachedToTarget", on=on, save={f"session.{label}": "params.sessionId"})
         for domain in BOTH:

@@ -1,4 +1,4 @@
-"""Where headless-shell differs from Chromium: dialogs, and no back/forward cache (facts 4, 24, 25, 26)."""
+"""Differences of headless-shell: dialogs, and no back/forward cache (facts 4, 24, 25, 26)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that are left while they load: a dialog is open in them, or one of their frames is paused (fact 23)."""
+"""Documents that are left while they load: with an open dialog, or with a paused frame (fact 23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several sessions of one page: the order of their events, and how one affects a dialog that all have seen."""
+"""Several sessions of one page: the order of their events, and their effect on a dialog of all."""
 
 from __future__ import annotations
 

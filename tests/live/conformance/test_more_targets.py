@@ -1,4 +1,4 @@
-"""More targets and sessions: disposed contexts, detached parents, filters, paused targets, popups, workers and tabs."""
+"""More targets and sessions: disposed contexts, detached parents, filters, popups, workers and tabs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands and sessions while a navigation is pending: the next document is paused in Fetch, or the target waits."""
+"""Commands and sessions while a document is paused in Fetch, or a popup waits to run."""
 
 from __future__ import annotations
 

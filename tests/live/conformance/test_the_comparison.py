@@ -1,4 +1,4 @@
-"""The comparison itself, without a browser: it finds every kind of deviation, and tolerates orders that vary by chance.
+"""The comparison without a browser: it finds deviations, and tolerates orders that vary by chance.
 
 A run of the fake takes the role of Chromium, and the same run with one change takes the role of the fake.
 """

@@ -1,4 +1,4 @@
-"""Dedicated, shared and service workers: which sessions see them, when they run, and how they end (fact 48)."""
+"""Dedicated, shared and service workers: the sessions that see them, their start and end (fact 48)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""One module per contender: its own way to do the same few things (see `measure.Client`). No two share more than a socket."""
+"""One module per contender, each with its own implementation of `measure.Client`.
+
+Apart from variants of one client, adapters share nothing but the raw socket of the limits.
+"""

@@ -1,4 +1,4 @@
-"""What the fastest asyncio stack could do, though nobody ships it as a CDP client: picows (Cython) and msgspec.
+"""The fastest asyncio stack, picows (Cython) and msgspec, which no published CDP client uses.
 
 Environment: UV=1 for uvloop.
 """
@@ -16,13 +16,13 @@ from picows import WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
 
 LOOP = "asyncio"
 UVLOOP = bool(os.environ.get("UV"))
-COPY_FROM = 65536  # a large payload is decoded out of bytes, a small one in place
+COPY_FROM = 65536  # bytes; a large payload is copied and then decoded, a small one decoded in place
 
 
 class Envelope(msgspec.Struct, gc=False):
     id: int = -1
     method: str = ""
-    sessionId: str = ""  # noqa: N815  # the wire's name
+    sessionId: str = ""  # noqa: N815  # the name on the wire
     params: msgspec.Raw = msgspec.Raw(b"")
     result: msgspec.Raw = msgspec.Raw(b"")
 

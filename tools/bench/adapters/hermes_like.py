@@ -1,4 +1,4 @@
-"""What a project writes for itself: asyncio `websockets`, json, and a dict of futures.
+"""A client as a project writes it for its own use: asyncio `websockets`, json, and a dict of futures.
 
 Variants by environment: JSON=orjson, COMPRESSION=none, UV=1 for uvloop.
 """

@@ -1,8 +1,9 @@
-"""What a project writes for itself to supervise pages: asyncio `websockets`, json, and dicts of dataclasses.
+"""A supervisor as projects write one for themselves: `websockets`, json, and dicts of dataclasses.
 
-It does what Hermes's supervisor does: frames in a dict, dialogs with a watchdog and the last 20 that ended, a ring of 50
-console lines with their first four arguments joined, all under a lock, since another thread takes the snapshot. Hermes
-has one supervisor for a page; here one has many, so what it keeps the last of it keeps for each session.
+It does the work of Hermes's supervisor: frames in a dict, dialogs with a watchdog and the last 20 that ended, a ring
+of 50 console lines with their first four arguments joined, all under a lock, since another thread takes the snapshot.
+Hermes has one supervisor per page; this one has many pages, so it keeps the recent dialogs and lines for each
+session.
 """
 
 from __future__ import annotations
@@ -114,8 +115,8 @@ class Client(hermes_like.Client):
         )
         with self._lock:
             self._pending_dialogs[dialog.id] = dialog
-        later = asyncio.get_running_loop().call_later(WATCHDOG, self._overdue, dialog.id)
-        self._watchdogs[dialog.id] = later
+        watchdog = asyncio.get_running_loop().call_later(WATCHDOG, self._overdue, dialog.id)
+        self._watchdogs[dialog.id] = watchdog
 
     def _overdue(self, dialog_id: str) -> None:
         self._archive(dialog_id, "watchdog")

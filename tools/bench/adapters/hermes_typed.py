@@ -1,4 +1,4 @@
-"""The same as hermes_like, and its events become attrs objects made by hand, with enumerations and nested objects."""
+"""The client of hermes_like with events as hand-written attrs objects, nested and with enumerations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The floor of asyncio: a bare Protocol whose data_received ends a future; nothing is parsed. UV=1 for uvloop."""
+"""The floor of asyncio: a bare Protocol that completes a future in data_received.
+
+Nothing is parsed. Environment: UV=1 for uvloop.
+"""
 
 from __future__ import annotations
 

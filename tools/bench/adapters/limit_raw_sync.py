@@ -1,4 +1,4 @@
-"""The limit of the socket: a blocking one which only counts bytes into one reused buffer."""
+"""The limit of the socket: blocking reads into one reused buffer, with the bytes only counted."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def run(job: Job) -> Measured:
 
 
 def _sequential(job: Job, connection: socket, session: bytes, buffer: memoryview) -> Measured:
-    asking = command(session)
+    request = command(session)
     with Meter() as meter:
         for _ in range(job.n):
-            connection.sendall(asking)
+            connection.sendall(request)
             connection.recv_into(buffer)
     return meter.result()
 
 
 def _pipelined(job: Job, connection: socket, session: bytes, buffer: memoryview) -> Measured:
-    asking = command(session)
-    connection.sendall(asking)
+    request = command(session)
+    connection.sendall(request)
     size = connection.recv_into(buffer)
-    batch = asking * job.width
+    batch = request * job.width
     with Meter() as meter:
         for _ in range(job.n // job.width):
             connection.sendall(batch)
@@ -59,10 +59,10 @@ def _events(job: Job, connection: socket, _session: bytes, buffer: memoryview) -
 
 
 def _big(job: Job, connection: socket, session: bytes, buffer: memoryview) -> Measured:
-    asking = command(session, b"'x'.repeat(%d)" % round(job.mb * 1e6))
+    request = command(session, b"'x'.repeat(%d)" % round(job.mb * 1e6))
     with Meter() as meter:
         for _ in range(job.n):
-            connection.sendall(asking)
+            connection.sendall(request)
             got = connection.recv_into(buffer)
             left = frame_size(buffer) - got
             while left:

@@ -1,5 +1,6 @@
-"""The floor of trio for a client with a reader task on a plain socket: the caller sends at once and sleeps, the reader
-receives and wakes it. Two passes of the scheduler for a round trip, and nothing is parsed.
+"""The floor of trio for a client with a reader task on a plain socket; nothing is parsed.
+
+The caller sends directly and sleeps, the reader receives and wakes it: two passes of the scheduler per round trip.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class Client(limit_trio_one_task.Client):
     async def evaluate(self, _expression: str) -> int:
         self._caller = current_task()
         self._socket.send(self._command)
-        await wait_task_rescheduled(_given_up)
+        await wait_task_rescheduled(_abort)
         return 2
 
 
-def _given_up(_raise_cancel: object) -> Abort:
+def _abort(_raise_cancel: object) -> Abort:
     return Abort.SUCCEEDED

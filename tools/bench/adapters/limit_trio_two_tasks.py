@@ -1,4 +1,4 @@
-"""The floor of trio for a client with a reader task: a SocketStream, replies and events only counted."""
+"""The floor of trio for a client with a reader task on a SocketStream that only counts messages."""
 
 from __future__ import annotations
 

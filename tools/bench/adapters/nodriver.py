@@ -1,4 +1,7 @@
-"""nodriver: asyncio, websockets and json, generated types; every event becomes a dataclass before its handler runs."""
+"""The library nodriver: asyncio, websockets and json, generated types.
+
+Every event becomes a dataclass before its handler runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This project's client, with a callback for events: one tap that looks at the method.
+"""This project's client, with a callback for events: one tap that checks the method.
 
 Environment: TRANSPORT=stream for the WebSocket link over any trio stream, without the direct path of plain sockets.
 """
@@ -20,12 +20,14 @@ LOOP = "trio"
 
 class Client:
     def __init__(self) -> None:
-        self._open = AsyncExitStack()  # never closed: the driver leaves without unwinding
+        self._open = AsyncExitStack()  # never closed: the driver exits without unwinding
 
     async def _connect(self, job: Job) -> BrowserSession:
         where = job.ws
         if "TRANSPORT" in os.environ:
-            where = await self._open.enter_async_context(open_websocket(job.ws, direct=os.environ["TRANSPORT"] != "stream"))
+            where = await self._open.enter_async_context(
+                open_websocket(job.ws, direct=os.environ["TRANSPORT"] != "stream")
+            )
         return await self._open.enter_async_context(open_browser_session(where))
 
     async def open(self, job: Job) -> None:

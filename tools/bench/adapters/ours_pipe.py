@@ -1,4 +1,7 @@
-"""This project's client over a pipe: it starts a fake endpoint of its own as its browser, which is not charged to it."""
+"""This project's client over a pipe to a fake endpoint that it starts itself.
+
+The cost of that process is not counted.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""This project's client, with events through its async iterators: a task and a subscription for each session.
+"""This project's client with async iterators for events: a task and a subscription per session.
 
-A subscription has room for its share of the flood, since a reader brings many events at a time; what waits in it is in
-the report as memory.
+A subscription has room for its share of the flood, since the reader task delivers many events at a time; events that
+wait in it show in the report as memory.
 
-Environment: ALL=1 for one task and one subscription to all sessions; LATEST=1 for subscriptions that drop their oldest events
-(by default, one that lags ends).
+Environment: ALL=1 for one task and one subscription to all sessions; LATEST=1 for subscriptions that drop their oldest
+events (by default, a subscription that lags ends).
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""This project's supervisor. Environment: BARE=1 is the engine alone under the same events, with a callback that reads
-nothing; BARE=2 with one that reads two params.
+"""This project's supervisor.
+
+Environment: BARE=1 is the engine alone under the same events, with a callback that reads nothing; BARE=2 with one that
+reads two params.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ class Client(ours.Client):
         if not BARE:
             return
 
-        def look(output: object) -> None:
+        def count(output: object) -> None:
             if type(output) is Event:
                 self._events += 1
 
@@ -44,7 +46,7 @@ class Client(ours.Client):
                 if params.get("frameId") != params.get("type"):
                     self._events += 1
 
-        self._open.enter_context(self._browser.tap(read if BARE == "2" else look))
+        self._open.enter_context(self._browser.tap(read if BARE == "2" else count))
 
     def known(self) -> Mapping[str, int]:
         if BARE:

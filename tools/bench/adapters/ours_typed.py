@@ -1,7 +1,7 @@
 """This project's client with typed events.
 
-Environment: WAY=tap (one callback for all events, `parse_event`), or subscribe (an async iterator for each session, the
-default); RAW=1 for the same without types, where one field is read.
+Environment: WAY=tap (one callback for all events, with `parse_event`), or subscribe (an async iterator for each
+session, the default); RAW=1 for the same without types, for workloads that read one field.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Client(ours.Client):
         await super().open(job)
 
     def _listen(self, kind: Any, read: Read, pump: Callable[[AsyncIterator[Any]], Awaitable[None]]) -> None:
-        """A reader for a tap, or the same for an iterator: a call in between would be ours to pay and nobody's need."""
+        """Read events through a tap (`read`) or an iterator (`pump`), without the cost of a call in between."""
         if TAP:
             method = kind if isinstance(kind, str) else kind.__cdp_method__
 

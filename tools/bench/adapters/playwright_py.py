@@ -1,4 +1,7 @@
-"""Playwright for Python: asyncio over a pipe to its Node driver, which owns the socket and is charged to it."""
+"""Playwright for Python: asyncio over a pipe to its Node driver, which owns the socket.
+
+The cost of the driver counts too.
+"""
 
 from __future__ import annotations
 

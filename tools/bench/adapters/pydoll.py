@@ -1,4 +1,4 @@
-"""pydoll-python: asyncio, websockets and json; one socket per page, no flat sessions in its own router."""
+"""pydoll-python: asyncio, websockets and json; one socket per page, and no routing of flat sessions."""
 
 from __future__ import annotations
 

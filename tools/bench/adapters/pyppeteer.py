@@ -1,4 +1,4 @@
-"""pyppeteer 2.0: asyncio and websockets 10; only its top-level connection, since it predates flat sessions."""
+"""pyppeteer 2.0: asyncio and websockets 10; only its root connection, since it predates flat sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plain socket with frames made beforehand: what the limits share. Nothing is parsed beyond a frame's length."""
+"""A plain socket with prebuilt frames, shared by the limits; only a frame's length is parsed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from job import Job
 
 
 def mask_frame(payload: bytes) -> bytes:
-    """A client's frame with the mask key 0: nothing to xor."""
+    """Return a client's frame with the mask key 0, which needs no xor."""
     size = len(payload)
     head = bytes((0x81, 128 | size)) if size < 126 else b"\x81\xfe" + size.to_bytes(2, "big")
     return head + bytes(4) + payload
 
 
 def frame_size(head: bytes | bytearray | memoryview) -> int:
-    """The length of the server's frame that begins here, its head included."""
+    """Return the length of the server's frame that begins here, including its head."""
     size = head[1]
     if size < 126:
         return 2 + size
@@ -42,7 +42,7 @@ def open_socket(job: Job) -> socket.socket:
 
 
 def attach(job: Job) -> tuple[socket.socket, bytes]:
-    """Connect, open the sessions, enable Runtime; the first session's id. Waits until nothing more comes."""
+    """Connect, open the sessions, enable Runtime, and wait for silence; return the first session's id too."""
     connection = open_socket(job)
     first = b""
     for i in range(job.sessions):
@@ -66,7 +66,7 @@ def attach(job: Job) -> tuple[socket.socket, bytes]:
 
 
 def command(session: bytes, expression: bytes = b"1+1") -> bytes:
-    """A Runtime.evaluate, framed."""
+    """Return a framed Runtime.evaluate."""
     return mask_frame(
         b'{"id":12345,"method":"Runtime.evaluate","params":{"expression":"%s","returnByValue":true},'
         b'"sessionId":"%s"}' % (expression, session)
@@ -74,5 +74,5 @@ def command(session: bytes, expression: bytes = b"1+1") -> bytes:
 
 
 def flood_size(job: Job) -> int:
-    """How many bytes the fake endpoint's flood has."""
+    """Return the number of bytes in the fake endpoint's flood."""
     return sum(map(len, flood(job.n, job.k, job.shape)))

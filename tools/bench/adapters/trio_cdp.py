@@ -1,4 +1,7 @@
-"""trio-chrome-devtools-protocol 0.6: generated types over memory channels, on its own old trio and trio-websocket."""
+"""The library trio-chrome-devtools-protocol 0.6: generated types over memory channels.
+
+It runs on old versions of trio and trio-websocket, in an environment of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from job import Job
 
 LOOP = "trio"
 EVENTS = {"Network.dataReceived": cdp.network.DataReceived, "Runtime.consoleAPICalled": cdp.runtime.ConsoleAPICalled}
-BUFFER = 200_000  # it drops what does not fit
+BUFFER = 200_000  # events; the library drops those that do not fit
 
 
 class Client:

@@ -1,4 +1,4 @@
-"""What one writes first under trio: trio-websocket, a JSON codec, and a dict of pending calls.
+"""A first client under trio: trio-websocket, a JSON codec, and a dict of pending calls.
 
 Environment: JSON=json or msgspec, RECV=bytes of receive_buffer_size (unset: trio-websocket's 4 KiB).
 """

@@ -1,6 +1,6 @@
-"""zendriver: asyncio, websockets and json, generated types; flat sessions through the browser's connection.
+"""The library zendriver: asyncio, websockets, json, generated types, flat sessions on one connection.
 
-Handlers are coroutine functions, as its documentation shows them; it starts a task for each event.
+Handlers are coroutine functions, as in its documentation; it starts a task for each event.
 """
 
 from __future__ import annotations

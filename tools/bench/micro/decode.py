@@ -1,9 +1,9 @@
-"""The C-speed floor: how fast can the same messages be decoded and encoded, with no IO and no dispatch at all?
+"""Measure the floor of C decoders: the same messages decoded and encoded, without IO or dispatch.
 
     python micro/decode.py            (in an environment with msgspec, orjson and attrs)
 
-Events per decoder, results per size, one command per encoder, and what it takes to get from an event's bytes to an object
-with attributes. The goals of events are shares of the envelope row.
+Prints events per decoder, results per size, one command per encoder, and the cost from an event's bytes to an object
+with attributes. The goals for events are shares of the envelope row.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EVENTS = 20000
 class Envelope(msgspec.Struct, gc=False):
     id: int = 0
     method: str = ""
-    sessionId: str = ""  # noqa: N815  # the wire's name
+    sessionId: str = ""  # noqa: N815  # the name on the wire
     params: msgspec.Raw = msgspec.Raw(b"")
     result: msgspec.Raw = msgspec.Raw(b"")
     error: msgspec.Raw = msgspec.Raw(b"")
@@ -51,7 +51,7 @@ class DataReceivedStruct(msgspec.Struct, rename="camel", gc=False):
 
 
 def build(params: dict[str, Any]) -> DataReceived:
-    """An attrs object out of a dict, by hand."""
+    """Build an attrs object from a dict by hand."""
     return DataReceived(params["requestId"], params["timestamp"], params["dataLength"], params["encodedDataLength"])
 
 
@@ -90,12 +90,12 @@ COMMAND = {
 
 
 def seconds(function: Callable[[], Any], repeat: int = 5) -> float:
-    """The best of some."""
+    """Return the best time of `repeat` calls."""
     return min(timeit.repeat(function, number=1, repeat=repeat))
 
 
 def each(function: Function, messages: Sequence[bytes]) -> Callable[[], Any]:
-    """Decode all of them."""
+    """Return a function that decodes all messages."""
     return lambda: [function(message) for message in messages]
 
 

@@ -1,8 +1,9 @@
-"""What permessage-deflate costs with a real Chromium: a hard-to-compress 8 MB text (a screenshot, say), offered or not.
+"""Measure the cost of permessage-deflate with a real Chromium, offered and not offered.
 
     python micro/deflate.py PORT      (in an environment with websockets; Chromium with --remote-debugging-port=PORT)
 
-Chromium accepts it where it is offered; asyncio's usual websocket library offers it by default.
+The result is a hard-to-compress text of 8 MB, like a screenshot. Chromium accepts compression if
+offered; asyncio's usual WebSocket library offers it by default.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MAKE = """if(!window.R){let a=new Uint8Array(32768),s='';for(let i=0;i<184;i++)
 
 @dataclass
 class Sample:
-    """Seconds per result, and the size of a big one."""
+    """Seconds per result, and the size of a big result."""
 
     size: int
     big_wall: float
@@ -34,7 +35,7 @@ class Sample:
 
 
 async def sample(ws: str, compression: str | None) -> Sample:
-    """One connection's times."""
+    """Measure one connection."""
     async with websockets.connect(ws, max_size=None, compression=compression) as socket:
 
         async def evaluate(expression: str) -> str:
@@ -57,13 +58,13 @@ async def sample(ws: str, compression: str | None) -> Sample:
 
 
 def page_address(port: int) -> str:
-    """The socket of the first page."""
+    """Return the WebSocket URL of the first page."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=10) as answer:
         return next(target["webSocketDebuggerUrl"] for target in json.load(answer) if target["type"] == "page")
 
 
 async def main(ws: str) -> None:
-    """Take turns, print medians."""
+    """Measure both in turn, and print medians."""
     samples: dict[str | None, list[Sample]] = {"deflate": [], None: []}
     async with asyncio.timeout(300):
         for _ in range(ROUNDS):
