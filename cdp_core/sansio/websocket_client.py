@@ -362,12 +362,8 @@ def frame_text(payload: bytes, mask: bytes) -> bytes:
 def _masked_in_lanes(payload: bytes, mask: bytes) -> bytearray:
     masked = bytearray(len(payload))
     for lane in range(4):
-        masked[lane::4] = payload[lane::4].translate(_xor_table(mask[lane]))
+        masked[lane::4] = payload[lane::4].translate(bytes(octet ^ mask[lane] for octet in range(256)))
     return masked
-
-
-def _xor_table(key: int) -> bytes:
-    return bytes(octet ^ key for octet in range(256))
 
 
 def _is_utf8(payload: bytes) -> bool:

@@ -67,14 +67,11 @@ def is_race_free(script: Script) -> bool:
     """
     allowed = (AddFrame, Console, ScriptError, Worker)
     waited = all(
-        isinstance(step, Wait) or (number and _is_long(script.timeline[number - 1]))
+        isinstance(step, Wait)
+        or (number and isinstance(before := script.timeline[number - 1], Wait) and before.seconds > 0)
         for number, step in enumerate(script.timeline)
     )
     return waited and all(isinstance(step, allowed) for steps in script.pages.values() for step in steps)
-
-
-def _is_long(step: Step) -> bool:
-    return isinstance(step, Wait) and step.seconds > 0
 
 
 def scripts(*, max_steps: int = 8, race_free: bool | None = None) -> st.SearchStrategy[Script]:

@@ -52,10 +52,12 @@ def call(transition: Transition, received: RequestReceived, request: Call) -> No
         wrong = f"The call was not sent: {len(state.calls)} calls are under way; wait for some of them to end."
         transition.answer(received.request_id, error=InvalidArgument(wrong, reason="too_many_calls"))
         return
-    call_id = f"c-{state.last_call + 1}"
-    transition.update(last_call=state.last_call + 1)
+    number = state.last_call + 1
+    call_id = f"c-{number}"
+    transition.update(last_call=number)
     record = CallRecord(
         id=call_id,
+        number=number,
         method=request.method,
         session_id=route.session_id,
         page_id=None if route.page is None else route.page.id,
@@ -71,7 +73,7 @@ def call(transition: Transition, received: RequestReceived, request: Call) -> No
             calls=transition.state.calls.set(call_id, replace(record, waiting_request=request)), waiting_calls=waiting
         )
     if request.timeout is not None:
-        transition.schedule(f"call:{call_id}", request.timeout, f"{request.method} is unanswered")
+        transition.schedule(("call", call_id), request.timeout, f"{request.method} is unanswered")
 
 
 def _send(transition: Transition, record: CallRecord, route: Route, timeout: float | None) -> None:
@@ -83,7 +85,7 @@ def _send(transition: Transition, record: CallRecord, route: Route, timeout: flo
     sent = replace(record, session_id=route.session_id, page_id=page_id, ticket=number, waiting_request=None)
     transition.update(calls=transition.state.calls.set(call_id, sent))
     if timeout is not None and page_id is not None and not answered_by_browser(method):
-        transition.schedule(f"stall:{call_id}", min(timeout / 2, STALLED), f"{method} is still unanswered")
+        transition.schedule(("stall", call_id), min(timeout / 2, STALLED), f"{method} is still unanswered")
 
 
 def send_waiting(transition: Transition) -> None:
@@ -100,7 +102,7 @@ def send_waiting(transition: Transition) -> None:
             continue
         if route.ready:
             _stop_waiting(transition, call_id)
-            due = transition.state.deadline_of.get(f"call:{call_id}")
+            due = transition.state.deadline_of.get(("call", call_id))
             _send(transition, record, route, None if due is None else due - transition.now)
 
 
@@ -120,7 +122,7 @@ def await_call(transition: Transition, received: RequestReceived, request: Await
             calls=transition.state.calls.set(record.id, replace(record, request_id=received.request_id, raises=False))
         )
         if request.timeout is not None:
-            transition.schedule(f"waiter:{record.id}", request.timeout, f"the end of {record.method} is awaited")
+            transition.schedule(("waiter", record.id), request.timeout, f"the end of {record.method} is awaited")
 
 
 # ── ends of calls ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -163,7 +165,7 @@ def blocked_by_dialog(transition: Transition, page: Page, dialog: Dialog) -> Non
 def stall_due(transition: Transition, call_id: str) -> None:
     """Send a probe to the renderer of a call that got no reply for long."""
     record = transition.state.calls.get(call_id)
-    if transition.state.deadline_of.get(f"call:{call_id}", inf) <= transition.now:
+    if transition.state.deadline_of.get(("call", call_id), inf) <= transition.now:
         return  # the call is due in the same step, too late for a probe
     if (
         record is not None
@@ -211,7 +213,7 @@ def request_cancelled(transition: Transition, request_id: int) -> None:
     """Forget the command of a caller that was cancelled; a late reply is ignored."""
     for record in tuple(transition.state.calls.values()):
         if record.request_id == request_id and record.ended is None:
-            transition.cancel(f"waiter:{record.id}")
+            transition.cancel(("waiter", record.id))
             if record.blocked:
                 transition.update(calls=transition.state.calls.set(record.id, replace(record, request_id=None)))
             else:
@@ -259,7 +261,7 @@ def _stop_waiting(transition: Transition, call_id: str) -> None:
 
 def _cancel_deadlines(transition: Transition, record: CallRecord) -> None:
     for kind in ("call", "stall", "waiter"):
-        transition.cancel(f"{kind}:{record.id}")
+        transition.cancel((kind, record.id))
 
 
 def _timed_out(transition: Transition, record: CallRecord) -> CallTimedOut:

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final
 
-Entry = tuple[float, str, str]
+Key = tuple[str, str | int]
+"""The kind of a deadline, and whose it is: the id of a dialog or call, the number of a remedy, or ""."""
+Entry = tuple[float, Key, str]
 """Moment, key (at most one entry per key), reason."""
 Deadlines = tuple[tuple[Entry, ...], ...]
 
@@ -31,7 +33,7 @@ def added(deadlines: Deadlines, entry: Entry) -> Deadlines:
     return (*deadlines[:place], *made, *deadlines[place + 1 :])
 
 
-def without(deadlines: Deadlines, when: float, key: str) -> Deadlines:
+def without(deadlines: Deadlines, when: float, key: Key) -> Deadlines:
     """Return the deadlines without the entry of this moment and key, which must exist."""
     wanted = (when, key, "")
     place = bisect_right(deadlines, (wanted,))

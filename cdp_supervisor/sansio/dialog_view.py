@@ -14,6 +14,8 @@ class DialogView:
     """A dialog, pending or past."""
 
     id: str
+    number: int
+    """The number in its id: a dialog that opened later has a greater one."""
     target_id: TargetId
     frame_id: str
     session_id: SessionId | None
@@ -64,6 +66,7 @@ class DialogView:
 def view_dialog(dialog: Dialog) -> DialogView:
     return DialogView(
         id=dialog.id,
+        number=dialog.number,
         target_id=dialog.target_id,
         frame_id=dialog.frame_id,
         session_id=dialog.session_id,

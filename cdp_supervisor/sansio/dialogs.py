@@ -30,6 +30,7 @@ from cdp_supervisor.errors import (
     UnknownDialog,
 )
 from cdp_supervisor.sansio import changes
+from cdp_supervisor.sansio.deadlines import Key
 from cdp_supervisor.sansio.dialog_table import TABLE, Move, Trigger, remedies
 from cdp_supervisor.sansio.dialog_view import view_dialog
 from cdp_supervisor.sansio.event_params import DialogClosedParams, DialogOpeningParams
@@ -65,6 +66,7 @@ def opened(transition: Transition, page: Page, session_id: SessionId, params: Di
     number = transition.state.last_dialog + 1
     dialog = Dialog(
         id=f"d-{number}",
+        number=number,
         target_id=page.id,
         frame_id=frame_id,
         session_id=session_id,
@@ -116,7 +118,7 @@ def closed(transition: Transition, page: Page, params: DialogClosedParams) -> No
     else:
         _apply_move(transition, page, dialog, "closed", elsewhere)
     if len(page.dialogs) > 1:
-        _supersede(transition, [each for each in page.dialogs if _number(each) > _number(dialog)])
+        _supersede(transition, [each for each in page.dialogs if each.number > dialog.number])
 
 
 def _matching_dialog(page: Page, frame_id: str) -> Dialog | None:
@@ -458,7 +460,7 @@ def _dialog_to_answer(transition: Transition, dialog_id: str | None) -> Dialog |
 def _pending(transition: Transition) -> list[Dialog]:
     """Return every dialog that is not known to be over, in the order of opening."""
     found = (_find(transition, each) for each in transition.state.dialog_on)
-    return sorted((each[1] for each in found if each is not None), key=_number)
+    return sorted((each[1] for each in found if each is not None), key=lambda each: each.number)
 
 
 def _find(transition: Transition, dialog_id: str) -> tuple[Page, Dialog] | None:
@@ -483,9 +485,5 @@ def _put(transition: Transition, dialog: Dialog) -> None:
     transition.put_page(replace(page, dialogs=kept))
 
 
-def _number(dialog: Dialog) -> int:
-    return int(dialog.id[2:])
-
-
-def _key(dialog: Dialog) -> str:
-    return f"dialog:{dialog.id}"
+def _key(dialog: Dialog) -> Key:
+    return ("dialog", dialog.id)

@@ -154,7 +154,7 @@ def _fed(transition: Transition, hosted: HostedExtension, input: Input) -> Hoste
     if reason:
         transition.count("machines_switched_off")
         transition.note("warning", "an extension was disabled", machine=extension.name, why=reason)
-        transition.cancel(f"machine:{extension.name}")
+        transition.cancel(("extension", extension.name))
         return replace(hosted, off=reason)
     for order in orders:
         transition.emit(replace(order, ticket=0) if isinstance(order, effects.Send) else order)
@@ -190,7 +190,7 @@ def _invalid(order: object) -> str:
 
 
 def _schedule_extension(transition: Transition, name: str, deadline: float | None) -> None:
-    key = f"machine:{name}"
+    key = ("extension", name)
     if deadline is None:
         transition.cancel(key)
     elif transition.state.deadline_of.get(key) != deadline:

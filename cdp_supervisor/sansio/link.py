@@ -65,7 +65,7 @@ def link_down(transition: Transition, down: LinkDown) -> None:
     link = transition.state.link
     if link.phase in ("down", "stopped", "gave_up"):
         return
-    transition.cancel("keepalive")
+    transition.cancel(("keepalive", ""))
     _end_tickets(transition, down.reason)
     pages.link_lost(transition)
     failures = link.failures + 1
@@ -82,7 +82,7 @@ def link_down(transition: Transition, down: LinkDown) -> None:
         calls.end_all(transition, lambda: SupervisorStopped(why))
     else:
         wait = transition.state.reconnect.wait_before(failures, down.jitter)
-        transition.schedule("redial", wait, f"the link is down ({down.reason})")
+        transition.schedule(("redial", ""), wait, f"the link is down ({down.reason})")
         if failures == 1:
             transition.note("warning", "link down", reason=down.reason)
 
@@ -134,7 +134,7 @@ def _keep_alive(transition: Transition) -> None:
     if transition.state.keepalive is not None:
         quiet = transition.now - transition.state.link.last_sent
         left = transition.state.keepalive - quiet if quiet < transition.state.keepalive else transition.state.keepalive
-        transition.schedule("keepalive", left, "the link is quiet")
+        transition.schedule(("keepalive", ""), left, "the link is quiet")
 
 
 def _end_tickets(transition: Transition, reason: str) -> None:

@@ -86,7 +86,7 @@ def session_closed(transition: Transition, closed: SessionClosed) -> None:
     state = transition.state
     page_of = state.page_of.delete(closed.session_id) if closed.session_id in state.page_of else state.page_of
     transition.update(sessions=state.sessions.delete(closed.session_id), page_of=page_of)
-    transition.cancel(f"setup:{closed.session_id}")
+    transition.cancel(("setup", closed.session_id))
     successor = _leave_target(transition, attachment)
     page = transition.page(attachment.page_id)
     if page is not None:
@@ -101,7 +101,7 @@ def session_closed(transition: Transition, closed: SessionClosed) -> None:
         page = _current(transition, page.id)
         transition.put_page(replace(page, session_id=None, blocked=None))
         if state.link.phase == "up" and not state.adopting:
-            transition.schedule(f"target:{page.id}", REOPEN_AFTER, "a page may still exist without its session")
+            transition.schedule(("target", page.id), REOPEN_AFTER, "a page may still exist without its session")
     if successor is not None and successor.set_up:
         _use_events(transition, successor)
         if successor.type == "page":
@@ -171,7 +171,7 @@ def _set_up(transition: Transition, attachment: Attachment) -> None:
         transition.emit(effects.Enable(session_id=session_id, domain="Page"))
         request_tree(transition, attachment)
         transition.schedule(
-            f"setup:{session_id}", transition.state.limits.setup_patience, "the setup of a session is unanswered"
+            ("setup", session_id), transition.state.limits.setup_patience, "the setup of a session is unanswered"
         )
     if attachment.primary and attachment.type in SCRIPTED:
         transition.emit(effects.Enable(session_id=session_id, domain="Runtime"))
@@ -213,7 +213,7 @@ def renderer_answered(transition: Transition, ticket: Ticket, number: int) -> No
     page = transition.page(ticket.page_id)
     if page is None or ticket.session_id is None:
         return
-    transition.cancel(f"setup:{ticket.session_id}")
+    transition.cancel(("setup", ticket.session_id))
     dialogs.replied(transition, page, ticket.session_id, number)
     page = _current(transition, page.id)
     if page.blocked is not None and page.session_id == ticket.session_id:
@@ -258,7 +258,7 @@ def _page_attached(transition: Transition, attachment: Attachment, info: Json) -
             transition.update(only_page=page.id)
         opener = text(info, "openerId")
         transition.publish(changes.PageOpened(target_id=page.id, opener_id=TargetId(opener) if opener else None))
-    transition.cancel(f"target:{page.id}")
+    transition.cancel(("target", page.id))
     page = replace(page, session_id=attachment.session_id, generation=state.generation, stale=True, blocked=None)
     page = _with_info(transition, page, info)
     # This target info is newer than the document that an earlier session reported.
@@ -323,7 +323,7 @@ def page_gone(transition: Transition, page: Page, reason: str) -> None:
     """Remove a page; keep its last dialogs, and why it is gone if calls without a target went to it."""
     dialogs.target_gone(transition, page)
     page = _current(transition, page.id)
-    transition.cancel(f"target:{page.id}")
+    transition.cancel(("target", page.id))
     state = transition.state
     default_page = state.focus or state.only_page
     kept: tuple[Dialog, ...] = (*state.departed, *page.recent)[-state.limits.recent_dialogs :]
@@ -388,7 +388,7 @@ def targets_listed(transition: Transition, result: Json) -> None:
             _frame_gone(transition, frame_id)
     for page in old:
         if page.id in listed and page.session_id is None and not transition.state.adopting:
-            transition.schedule(f"target:{page.id}", REOPEN_AFTER, "a page is listed but has no session")
+            transition.schedule(("target", page.id), REOPEN_AFTER, "a page is listed but has no session")
     link = transition.state.link
     transition.update(link=replace(link, listed=True, failures=0, browser_changed=link.browser_changed or changed))
     _update_only_page(transition, listed)
@@ -441,9 +441,9 @@ def link_lost(transition: Transition) -> None:
                 busy_sessions=Map(),
             )
         )
-        transition.cancel(f"target:{page.id}")
+        transition.cancel(("target", page.id))
     for attachment in transition.state.sessions.values():
-        transition.cancel(f"setup:{attachment.session_id}")
+        transition.cancel(("setup", attachment.session_id))
         if attachment.type == "iframe" and attachment.page_id is not None:
             transition.set_adrift(attachment.target_id, attachment.page_id)
     transition.update(sessions=Map(), page_of=Map(), primary_on=Map(), also_on=Map())

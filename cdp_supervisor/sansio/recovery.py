@@ -76,36 +76,35 @@ def _apply(transition: Transition, request_id: int, page: Page, remedy: str) -> 
         method, params = "Page.navigate", {"url": url}
     transition.put_page(replace(page, remedy_pending=bool(page.dialogs)))
     transition.note("info", "freeing a page", page=page.id[:8], remedy=remedy)
-    number = transition.send(session_id, method, params, purpose="remedy", page_id=page.id, call_id=f"a-{request_id}")
-    transition.schedule(f"remedy:{number}", transition.state.limits.answer_patience, "a remedy is unanswered")
+    number = transition.send(session_id, method, params, purpose="remedy", page_id=page.id, request_id=request_id)
+    transition.schedule(("remedy", number), transition.state.limits.answer_patience, "a remedy is unanswered")
 
 
 def remedy_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any) -> None:
-    transition.cancel(f"remedy:{number}")
-    request_id = int(ticket.call_id[2:])
+    transition.cancel(("remedy", number))
     try:
         result_of(outcome, "The remedy", ticket.session_id)
     except CdpError as error:
-        transition.answer(request_id, error=error)
+        transition.answer(ticket.request_id, error=error)
     else:
-        transition.answer(request_id)
+        transition.answer(ticket.request_id)
 
 
-def remedy_due(transition: Transition, number: str) -> None:
+def remedy_due(transition: Transition, number: int) -> None:
     """Answer the request with a timeout: the remedy got no reply in time."""
-    ticket = transition.state.tickets.get(int(number))
+    ticket = transition.state.tickets.get(number)
     if ticket is not None:
-        transition.forget(int(number))
+        transition.forget(number)
         page = transition.page(ticket.page_id)
         health = None if page is None else view_health(transition.state, page)
         waited = transition.now - ticket.since.mono
-        transition.answer(int(ticket.call_id[2:]), error=CallTimedOut("The remedy", waited=waited, health=health))
+        transition.answer(ticket.request_id, error=CallTimedOut("The remedy", waited=waited, health=health))
 
 
 def end_all(transition: Transition, error_for: Any) -> None:
     """End every open remedy with the error that `error_for` makes: no reply can come any more."""
     for number, ticket in sorted(transition.state.tickets.items()):
         if ticket.purpose == "remedy":
-            transition.cancel(f"remedy:{number}")
+            transition.cancel(("remedy", number))
             transition.forget(number)
-            transition.answer(int(ticket.call_id[2:]), error=error_for())
+            transition.answer(ticket.request_id, error=error_for())

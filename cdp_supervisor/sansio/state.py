@@ -17,7 +17,7 @@ from immutables import Map
 from cdp_core.sansio.messages import BrowserContextId, SessionId, TargetId
 from cdp_core.sansio.structs import Struct
 from cdp_supervisor.errors import InvalidPolicy
-from cdp_supervisor.sansio.deadlines import Deadlines
+from cdp_supervisor.sansio.deadlines import Deadlines, Key
 from cdp_supervisor.sansio.dialog_table import Phase
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope, is_time, shown
@@ -41,6 +41,7 @@ class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     """A native dialog. dialog_table.py defines its phases."""
 
     id: str
+    number: int
     target_id: TargetId
     frame_id: str
     session_id: SessionId | None
@@ -168,12 +169,15 @@ class Ticket(Struct, frozen=True, kw_only=True, gc=False):
     page_id: TargetId | None = None
     dialog_id: str = ""
     call_id: str = ""
+    request_id: int = 0
+    """The request that is answered when a remedy ends."""
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
     """A call, from its request to its answer."""
 
     id: str
+    number: int
     method: str
     session_id: SessionId | None
     page_id: TargetId | None
@@ -259,7 +263,7 @@ class State(Struct, frozen=True, kw_only=True):
     ended_calls: tuple[str, ...] = ()
     waiting_calls: tuple[str, ...] = ()
     deadlines: Deadlines = ()
-    deadline_of: Map[str, float] = Map()
+    deadline_of: Map[Key, float] = Map()
     departed: tuple[Dialog, ...] = ()
     """The most recent dialogs of pages that are gone."""
     focus: TargetId | None = None

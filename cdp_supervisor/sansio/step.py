@@ -124,8 +124,8 @@ def _advance(transition: Transition) -> None:
     """Send the calls that can be sent after this input, then run every deadline that is due."""
     calls.send_waiting(transition)
     while (key := transition.due()) is not None:
-        kind, _, name = key.partition(":")
-        DUE[kind](transition, name)
+        kind, subject = key
+        DUE[kind](transition, subject)
 
 
 def _fold_into_extensions(state: State, input: BrowserEvent) -> State | None:
@@ -360,7 +360,7 @@ def _stop(transition: Transition, received: RequestReceived, request: Stop) -> N
     transition.update(stopping=received.request_id)
     if transition.state.link.phase == "up" and not transition.state.scope.observing:
         dialogs.settle_for_stop(transition)
-    transition.schedule("stop", request.timeout if is_time(request.timeout) else 0.0, "stopping has a time limit")
+    transition.schedule(("stop", ""), request.timeout if is_time(request.timeout) else 0.0, "stopping has a time limit")
 
 
 def _finish_stop(transition: Transition) -> None:
@@ -369,9 +369,9 @@ def _finish_stop(transition: Transition) -> None:
     all_dialogs = [each for page in state.pages.values() for each in page.dialogs]
     found = [each for each in all_dialogs if each.phase != "closed"]
     settling = any(each.phase in ("answering", "answered", "closed") for each in all_dialogs)
-    if state.link.phase == "up" and settling and "stop" in state.deadline_of:
+    if state.link.phase == "up" and settling and ("stop", "") in state.deadline_of:
         return
-    left = [_describe_open_dialog(each) for each in sorted(found, key=lambda each: int(each.id[2:]))]
+    left = [_describe_open_dialog(each) for each in sorted(found, key=lambda each: each.number)]
     left += [
         f"page {page.id[:8]} ({'blocked' if page.blocked is not None else 'one of its frames is blocked'})"
         for page in state.pages.values()
@@ -424,7 +424,7 @@ NOTHING: Final[tuple[effects.Effect, ...]] = ()
 OF_ANY_LINK: Final = frozenset((RequestReceived, RequestCancelled, TimePassed))
 """Inputs that do not come from the link, so that an older generation does not make them stale."""
 
-DUE: Final[dict[str, Callable[[Transition, str], None]]] = {
+DUE: Final[dict[str, Callable[[Transition, Any], None]]] = {
     "dialog": dialogs.due,
     "setup": lambda transition, name: pages.setup_overdue(transition, SessionId(name)),
     "target": lambda transition, name: pages.target_due(transition, TargetId(name)),
@@ -434,7 +434,7 @@ DUE: Final[dict[str, Callable[[Transition, str], None]]] = {
     "remedy": recovery.remedy_due,
     "keepalive": lambda transition, _name: link.keepalive_due(transition),
     "redial": lambda transition, _name: link.redial(transition),
-    "machine": extensions.due,
+    "extension": extensions.due,
     "stop": lambda _transition, _name: None,
 }
 """Kind of deadline → rule that runs when it is due. For `stop`, `_finish_stop` runs after every input."""

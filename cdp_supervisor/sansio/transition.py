@@ -17,7 +17,7 @@ from cdp_core.sansio.messages import SessionId, TargetId
 from cdp_core.sansio.structs import amend, replace
 from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.changes import Change
-from cdp_supervisor.sansio.deadlines import added, without
+from cdp_supervisor.sansio.deadlines import Key, added, without
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.state import Page, State, Ticket
 
@@ -121,11 +121,18 @@ class Transition:
         page_id: TargetId | None = None,
         dialog_id: str = "",
         call_id: str = "",
+        request_id: int = 0,
     ) -> int:
         """Send a command and return its ticket; the rule for `purpose` processes its end."""
         number = self.state.last_ticket + 1
         ticket = Ticket(
-            purpose=purpose, session_id=session_id, since=self.at, page_id=page_id, dialog_id=dialog_id, call_id=call_id
+            purpose=purpose,
+            session_id=session_id,
+            since=self.at,
+            page_id=page_id,
+            dialog_id=dialog_id,
+            call_id=call_id,
+            request_id=request_id,
         )
         self.update(
             last_ticket=number,
@@ -161,7 +168,7 @@ class Transition:
 
     # ── deadlines ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def schedule(self, key: str, seconds: float, why: str) -> float:
+    def schedule(self, key: Key, seconds: float, why: str) -> float:
         """Schedule a deadline in so many seconds, in place of an earlier one of this key; return its moment."""
         at = moment_after(self.now, seconds if seconds >= 0 else 0.0)
         state = self.state
@@ -170,13 +177,13 @@ class Transition:
         self.update(deadlines=added(deadlines, (at, key, why)), deadline_of=state.deadline_of.set(key, at))
         return at
 
-    def cancel(self, key: str) -> None:
+    def cancel(self, key: Key) -> None:
         state = self.state
         at = state.deadline_of.get(key)
         if at is not None:
             self.update(deadlines=without(state.deadlines, at, key), deadline_of=state.deadline_of.delete(key))
 
-    def due(self) -> str | None:
+    def due(self) -> Key | None:
         """Remove the first deadline that is due and return its key; None if none is due."""
         deadlines = self.state.deadlines
         if not deadlines or deadlines[0][0][0] > self.now:

@@ -267,9 +267,12 @@ def _view_sessions(state: State) -> tuple[SessionView, ...]:
 
 
 def _assemble(state: State, pages: tuple[PageView, ...], sessions: tuple[SessionView, ...]) -> Snapshot:
-    pending = sorted((each for page in pages for each in page.pending_dialogs), key=_number)
+    pending = sorted((each for page in pages for each in page.pending_dialogs), key=lambda each: each.number)
     gone = [view_dialog(dialog) for dialog in state.departed]
-    recent = sorted((each for each in (*gone, *(each for page in pages for each in page.recent_dialogs))), key=_closing)
+    recent = sorted(
+        (*gone, *(each for page in pages for each in page.recent_dialogs)),
+        key=lambda each: (each.closed_at or 0.0, each.number),
+    )
     focused = focused_page(state)
     link = state.link
     return Snapshot(
@@ -289,7 +292,7 @@ def _assemble(state: State, pages: tuple[PageView, ...], sessions: tuple[Session
         sessions=sessions,
         blocked_calls=tuple(
             BlockedCallView(call_id=each.id, method=each.method, target_id=each.page_id, since=each.since.wall)
-            for each in sorted(state.calls.values(), key=lambda each: int(each.id[2:]))
+            for each in sorted(state.calls.values(), key=lambda each: each.number)
             if each.blocked
         ),
         focus=None if focused is None else focused.id,
@@ -347,11 +350,3 @@ def _view_tree(state: State, page: Page) -> FrameView | None:
             children=tuple(made[each.id] for each in below[frame.id] if each.id in made),
         )
     return made[top.id]
-
-
-def _number(dialog: DialogView) -> int:
-    return int(dialog.id[2:])
-
-
-def _closing(dialog: DialogView) -> tuple[float, int]:
-    return dialog.closed_at or 0.0, _number(dialog)

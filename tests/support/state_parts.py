@@ -22,6 +22,7 @@ def moment(mono: float) -> Instant:
 def dialog(number: int = 1, **more: Any) -> Dialog:
     fields: dict[str, Any] = {
         "id": f"d-{number}",
+        "number": number,
         "target_id": T,
         "frame_id": "T",
         "session_id": S,

@@ -309,7 +309,7 @@ def check_moment(pump: SupervisedPump) -> None:
     supervised = pump.supervised
     engine = supervised.engine
     state = engine.state
-    numbers = sorted(int(dialog.id[2:]) for dialog in kept_dialogs(engine))
+    numbers = sorted(dialog.number for dialog in kept_dialogs(engine))
     assert len(set(numbers)) == len(numbers), "a dialog is in the state twice"
     if state.link.phase == "stopped":
         return
@@ -319,7 +319,7 @@ def check_moment(pump: SupervisedPump) -> None:
     assert not state.totals.get("impossible_dialog_moves", 0)
     if supervised.seen:
         for dialog in engine.snapshot().pending_dialogs:
-            assert not supervised.seen[int(dialog.id[2:]) - 1].closed, "a closed dialog is shown as pending"
+            assert not supervised.seen[dialog.number - 1].closed, "a closed dialog is shown as pending"
     for change in engine.changes():
         if isinstance(change, DialogClosed) and change.closed_by in OURS:
             seen, true = pump.dialog(int(change.dialog_id[2:]))
@@ -410,7 +410,7 @@ def check_dialogs(played: Played) -> None:
     pump, engine = played.pump, played.engine
     state, silent = engine.state, silent_pages(played.truth)
     for dialog in kept_dialogs(engine):
-        seen, true = pump.dialog(int(dialog.id[2:]))
+        seen, true = pump.dialog(dialog.number)
         seen = (seen.link, seen.session) in true.seen_by
         if is_left_behind(played.truth, true):
             continue
@@ -449,7 +449,7 @@ def check_asks(played: Played) -> None:
 def plain_truth(played: Played) -> Any:
     """Return the truth in a comparable form, with the ends of dialogs that the client got confirmed."""
     truth, label = played.truth, _labels(played)
-    shown = {int(dialog.id[2:]): dialog for dialog in kept_dialogs(played.engine)}
+    shown = {dialog.number: dialog for dialog in kept_dialogs(played.engine)}
     seen = {played.pump.dialog(number)[1].number: dialog for number, dialog in shown.items()}
     dialogs = [
         (

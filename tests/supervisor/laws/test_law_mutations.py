@@ -135,8 +135,8 @@ def at_once(change: Callable[[float, float], float]) -> Take:
             key = transition.due()
             if key is None:
                 return
-            kind, _, name = key.partition(":")
-            step.DUE[kind](transition, name)
+            kind, subject = key
+            step.DUE[kind](transition, subject)
         raise AssertionError("time stands still")
 
     def take(patch: Patch) -> None:
@@ -255,10 +255,10 @@ def stop_within(seconds: float | None) -> Take:
     real = Transition.schedule
 
     def schedule(transition: Transition, key: str, asked: float, why: str) -> float:
-        return real(transition, key, seconds if key == "stop" and seconds is not None else asked, why)
+        return real(transition, key, seconds if key == ("stop", "") and seconds is not None else asked, why)
 
     def none(transition: Transition, key: str, asked: float, why: str) -> float:
-        return transition.now if key == "stop" else real(transition, key, asked, why)
+        return transition.now if key == ("stop", "") else real(transition, key, asked, why)
 
     return lambda patch: patch.setattr(Transition, "schedule", none if seconds is None else schedule)
 

@@ -616,7 +616,7 @@ def test_a_run_on_trio_replays_identically(tmp_path: Path) -> None:
 
 
 def test_a_run_recorded_under_former_names_still_replays() -> None:
-    """The classes have other names since, the records have not: `Ask`, `AskDropped`, `epoch`, `cure`, `waiting`."""
+    """Names in code have changed, the records keep `Ask`, `AskDropped`, `epoch`, `cure` and `waiting`."""
     stored = Path(__file__).with_name("run_with_former_names.jsonl")
     snapshots = list(replay(stored))
     expected = json.loads(stored.with_suffix(".json").read_text())

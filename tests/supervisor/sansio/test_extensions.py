@@ -286,7 +286,7 @@ def test_the_deadline_of_a_disabled_extension_is_not_run() -> None:
     extension.rule = raising
     fold.passes(0.1)
     assert "extension stranger scheduled it" not in fold.deadline_reasons()
-    key = ("machine:stranger", 5.0)
+    key = (("extension", "stranger"), 5.0)
     fold.state = replace(
         fold.state,
         deadlines=added(fold.state.deadlines, (key[1], key[0], "as if scheduled before")),

@@ -65,6 +65,7 @@ def with_calls(state: State) -> State:
     records = {
         name: CallRecord(
             id=name,
+            number=number,
             method="Runtime.evaluate",
             session_id=S,
             page_id=T,
@@ -77,7 +78,7 @@ def with_calls(state: State) -> State:
     }
     tickets = {
         **{n: Ticket(purpose="call", session_id=S, since=moment(1.0), call_id=each) for n, each, _ in call_fields},
-        3: Ticket(purpose="remedy", session_id=S, since=moment(1.0), call_id="a-13"),
+        3: Ticket(purpose="remedy", session_id=S, since=moment(1.0), request_id=13),
         4: Ticket(purpose="tree", session_id=S, since=moment(1.0), page_id=T),
     }
     return replace(state, calls=Map(records), tickets=Map(tickets), last_ticket=4)
@@ -176,7 +177,7 @@ def test_a_lost_link_is_dialled_again_after_a_wait() -> None:
     assert not now.listed  # the targets of the next link are not listed yet
     assert (now.phase, now.reason, now.since, now.failures) == ("down", "closed", moment(5.0), 1)
     assert tuple(entries(transition.state.deadlines)) == (
-        (5.5, "redial", "the link is down (closed)"),
+        (5.5, ("redial", ""), "the link is down (closed)"),
     )  # and no keepalive
     assert published_link_changes(transition) == [LinkChanged(phase="down", generation=1, reason="closed")]
     assert effects_of(transition, (Send, Dial)) == []
@@ -301,7 +302,7 @@ def test_a_new_link_repeats_discovery_auto_attach_and_the_list_of_targets() -> N
 def keepalive_due_at(mono: float, state: State, **changed: Any) -> Transition:
     """Return the transition of a keepalive deadline that is due at this moment."""
     transition = transition_at(mono, state)
-    transition.cancel("keepalive")
+    transition.cancel(("keepalive", ""))
     if changed:
         transition.update(link=replace(transition.state.link, **changed))
     link.keepalive_due(transition)
@@ -310,14 +311,14 @@ def keepalive_due_at(mono: float, state: State, **changed: Any) -> Transition:
 
 def test_the_keepalive_is_due_a_minute_after_the_last_command() -> None:
     state = up_at(3.0).state
-    assert tuple(entries(state.deadlines)) == ((63.0, "keepalive", "the link is quiet"),)
+    assert tuple(entries(state.deadlines)) == ((63.0, ("keepalive", ""), "the link is quiet"),)
 
 
 def test_a_link_with_a_recent_command_gets_no_keepalive() -> None:
     """The next check is a minute after the last command, not after this check."""
     transition = keepalive_due_at(63.0, up_at(3.0).state, last_sent=50.0)
     assert transition.effects == []
-    assert tuple(entries(transition.state.deadlines)) == ((110.0, "keepalive", "the link is quiet"),)
+    assert tuple(entries(transition.state.deadlines)) == ((110.0, ("keepalive", ""), "the link is quiet"),)
 
 
 def test_a_quiet_link_gets_a_keepalive_command() -> None:
@@ -329,7 +330,7 @@ def test_a_quiet_link_gets_a_keepalive_command() -> None:
         "keepalive",
     )
     assert transition.state.link.unanswered == 1
-    assert tuple(entries(transition.state.deadlines)) == ((123.0, "keepalive", "the link is quiet"),)
+    assert tuple(entries(transition.state.deadlines)) == ((123.0, ("keepalive", ""), "the link is quiet"),)
 
 
 def test_a_missing_keepalive_reply_is_requested_again_whatever_else_was_sent() -> None:
@@ -344,7 +345,7 @@ def test_two_missing_keepalive_replies_end_the_link() -> None:
     assert (effects_of(transition, Disconnect), effects_of(transition, Send)) == ([Disconnect(reason="half_open")], [])
     assert [each.level for each in effects_of(transition, Note)] == ["warning"]
     assert transition.state.link.phase == "up"  # until the event source reports its end
-    assert tuple(entries(transition.state.deadlines)) == ((123.0, "keepalive", "the link is quiet"),)
+    assert tuple(entries(transition.state.deadlines)) == ((123.0, ("keepalive", ""), "the link is quiet"),)
 
 
 @pytest.mark.parametrize("unanswered", [0, 1, 2])

@@ -44,6 +44,7 @@ REQUIRED: dict[type, dict[str, Any]] = {
     Frame: {"id": "F", "number": 1, "parent_id": None, "session_id": S},
     Dialog: {
         "id": "d-1",
+        "number": 1,
         "target_id": T,
         "frame_id": "T",
         "session_id": S,
@@ -65,6 +66,7 @@ REQUIRED: dict[type, dict[str, Any]] = {
     Ticket: {"purpose": "tree", "session_id": S, "since": NOWHEN},
     CallRecord: {
         "id": "c-1",
+        "number": 1,
         "method": "Page.enable",
         "session_id": S,
         "page_id": T,

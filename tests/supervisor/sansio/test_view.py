@@ -180,7 +180,9 @@ def test_the_link_and_the_sessions_are_shown() -> None:
 def test_calls_that_a_dialog_blocks_are_shown_by_age() -> None:
     def call_record(number: int, **more: Any) -> CallRecord:
         fields: dict[str, Any] = {"method": "Runtime.evaluate", "session_id": S, "page_id": T, "since": moment(2.0)}
-        return CallRecord(id=f"c-{number}", ticket=number, request_id=None, raises=True, **{**fields, **more})
+        return CallRecord(
+            id=f"c-{number}", number=number, ticket=number, request_id=None, raises=True, **{**fields, **more}
+        )
 
     calls = [call_record(10, blocked=True), call_record(9, blocked=True), call_record(8)]
     found = snapshot(state_of(page(), calls=Map({each.id: each for each in calls})))
