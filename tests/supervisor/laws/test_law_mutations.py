@@ -42,6 +42,7 @@ settings.register_profile(
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
+settings.register_profile("few mutations", parent=settings.get_profile("mutations"), max_examples=200)
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +110,8 @@ def test_confluence_fails_if_the_order_of_events_counts(name: str, monkeypatch: 
 
 
 def test_confluence_holds() -> None:
+    """Few examples: test_laws.py runs many, and this checks that the copy of the law can pass."""
+    settings.load_profile("few mutations")
     assert not fails(law_of("test_laws").test_two_orders_with_the_same_truth_give_the_same_snapshot)
 
 
