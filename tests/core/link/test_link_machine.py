@@ -42,6 +42,7 @@ from cdp_core import (
     Subscription,
     open_browser_session,
 )
+from support.cancellation import cancelled_at
 from support.scripted_browser import ScriptedBrowser
 
 SESSIONS = ("S1", "S2", "S3", "S4")
@@ -362,36 +363,6 @@ def test_every_command_ends_exactly_once_wherever_the_link_is_cut(
 
 
 # ── cancellation at every checkpoint ─────────────────────────────────────────────────────────────────────────────────
-
-
-class Canceller(trio.abc.Instrument):
-    """Counts the checkpoints of the task that runs under `scope`, and cancels at checkpoint number `at`."""
-
-    def __init__(self, scope: trio.CancelScope, at: int) -> None:
-        self.task: trio.lowlevel.Task | None = None
-        self.count = 0
-        self._scope, self._at = scope, at
-
-    def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        if task is self.task:
-            self.count += 1
-            if self.count == self._at:
-                self._scope.cancel()
-
-
-async def cancelled_at(program: Callable[[], Awaitable[object]], at: int) -> tuple[int, bool]:
-    """Return how many checkpoints the program passed, and whether it was cancelled."""
-    scope = trio.CancelScope()
-    canceller = Canceller(scope, at)
-    trio.lowlevel.add_instrument(canceller)
-    try:
-        with scope:
-            canceller.task = trio.lowlevel.current_task()
-            await program()
-    finally:
-        canceller.task = None
-        trio.lowlevel.remove_instrument(canceller)
-    return canceller.count, scope.cancelled_caught
 
 
 async def assert_clean_at_every_checkpoint(program: Callable[[list[Any]], Awaitable[object]], *, fewest: int) -> None:

@@ -10,7 +10,6 @@ import json
 import math
 from collections import UserDict
 from collections.abc import Callable
-from enum import Enum, IntEnum
 from typing import Any
 
 import pytest
@@ -418,22 +417,6 @@ def test_a_decoded_message_does_not_use_its_buffer(message: dict[str, Any], garb
 
 class Text(str):
     __slots__ = ()
-
-
-class Number(int):
-    pass
-
-
-class Real(float):
-    pass
-
-
-class Colour(str, Enum):
-    RED = "red"
-
-
-class Level(IntEnum):
-    HIGH = 3
 
 
 def params_of(octets: bytes) -> Any:

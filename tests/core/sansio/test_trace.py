@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,25 +23,7 @@ from cdp_core.sansio.trace import (
     encode_record,
 )
 from cdp_core.sansio.trace_reading import TraceDecoder
-
-TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.jsonl"))
-HEADER = TraceHeader(start=1.5, library="0.1.0", protocol="1.3")
-
-
-def decode(lines: list[bytes]) -> list[TraceRecord]:
-    return list(TraceDecoder(lines))
-
-
-def one(line: bytes) -> TraceRecord:
-    """Return the record of one line, read after a header."""
-    return decode([encode_record(HEADER), line])[1]
-
-
-def message(line: bytes) -> MessageRecord:
-    record = one(line)
-    assert isinstance(record, MessageRecord)
-    return record
-
+from support.trace_records import decode, message, one
 
 # ── round trips ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

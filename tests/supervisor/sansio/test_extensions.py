@@ -21,25 +21,7 @@ from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant, TimePasse
 from cdp_supervisor.sansio.state import HostedExtension, initial_state
 from cdp_supervisor.sansio.step import step
 from support import folded_machine
-
-SampleExtension, Rule, LOG, keeping = (
-    folded_machine.SampleExtension,
-    folded_machine.Rule,
-    folded_machine.LOG,
-    folded_machine.keeping,
-)
-
-
-def repr_of(value: object) -> str:
-    return repr(value)[:12]
-
-
-HANDLE = "Page.handleJavaScriptDialog"
-TREE = "Page.getFrameTree"
-
-
-def on_a_page(**options: Any) -> Any:
-    return folded_machine.on_a_page(**options)
+from support.folded_machine import LOG, Rule, SampleExtension, on_a_page
 
 
 def returning(*effects: Any, on: type[Input] = BrowserEvent) -> Rule:

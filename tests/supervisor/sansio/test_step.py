@@ -28,13 +28,7 @@ from cdp_supervisor.sansio.step import (
 )
 from cdp_supervisor.sansio.step import fold as fold_at_once
 from support import folded_machine
-
-SampleExtension, Keeper, LOG, lines = (
-    folded_machine.SampleExtension,
-    folded_machine.Keeper,
-    folded_machine.LOG,
-    folded_machine.lines,
-)
+from support.folded_machine import LOG, Keeper, SampleExtension, lines, on_a_page
 
 
 def repr_of(value: object) -> str:
@@ -43,10 +37,6 @@ def repr_of(value: object) -> str:
 
 HANDLE = "Page.handleJavaScriptDialog"
 TREE = "Page.getFrameTree"
-
-
-def on_a_page(**options: Any) -> Any:
-    return folded_machine.on_a_page(**options)
 
 
 # ── inputs without an effect ──────────────────────────────────────────────────────────────────────────────────────────

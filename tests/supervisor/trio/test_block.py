@@ -25,6 +25,7 @@ from cdp_core.testing.faults import Cut, Silence
 from cdp_core.testing.steps import Dialog
 from cdp_supervisor import BlockedByDialog, Reconnect, SupervisorStopped, open_supervisor
 from cdp_supervisor.sansio import step as machine
+from support.cancellation import cancelled_at
 from support.shop import Site
 
 SHOP = "https://shop.example/"
@@ -268,35 +269,6 @@ async def test_steps_do_not_nest_and_a_lost_link_is_an_input_in_order(
 
 
 # ── cancellation at every checkpoint ──────────────────────────────────────────────────────────────────────────────────
-
-
-class Canceller(trio.abc.Instrument):
-    """Count the checkpoints of the task that runs under `scope`, and cancel at checkpoint `at`."""
-
-    def __init__(self, scope: trio.CancelScope, at: int) -> None:
-        self.task: trio.lowlevel.Task | None = None
-        self.count = 0
-        self._scope, self._at = scope, at
-
-    def after_task_step(self, task: trio.lowlevel.Task) -> None:
-        if task is self.task:
-            self.count += 1
-            if self.count == self._at:
-                self._scope.cancel()
-
-
-async def cancelled_at(program: Callable[[], Awaitable[object]], at: int) -> tuple[int, bool]:
-    scope = trio.CancelScope()
-    canceller = Canceller(scope, at)
-    trio.lowlevel.add_instrument(canceller)
-    try:
-        with scope:
-            canceller.task = trio.lowlevel.current_task()
-            await program()
-    finally:
-        canceller.task = None
-        trio.lowlevel.remove_instrument(canceller)
-    return canceller.count, scope.cancelled_caught
 
 
 def open_sockets() -> int:
