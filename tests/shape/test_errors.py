@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
-import pickle
 import re
 import sys
 import traceback
@@ -19,6 +17,7 @@ from cdp_core import errors
 from cdp_core.errors import CdpError
 from cdp_core.nurseries import add_note
 from cdp_core.sansio.router import Loss
+from support.error_copies import TRIPS
 
 SECRET = "p4yl0ad"
 FIELDS: dict[str, dict[str, Any]] = {
@@ -76,16 +75,6 @@ def made(name: str) -> CdpError:
 
 def fields_of(error: BaseException) -> dict[str, Any]:
     return {name: value for name, value in vars(error).items() if name != "__notes__"}
-
-
-TRIPS: dict[str, Callable[[CdpError], CdpError]] = {
-    "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
-    **{
-        f"pickle {protocol}": lambda error, protocol=protocol: pickle.loads(pickle.dumps(error, protocol))
-        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
-    },
-}
 
 
 def test_this_file_knows_every_error() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import pickle
 import re
@@ -14,6 +13,7 @@ import cdp_supervisor
 from cdp_core import CdpError
 from cdp_supervisor import errors
 from cdp_supervisor.sansio.health import Health
+from support.error_copies import TRIPS
 
 SECRET = "p4yl0ad"
 HEALTH = Health(state="blocked", why="it does not answer", since=1.5)
@@ -37,14 +37,6 @@ MADE: dict[str, Callable[[], CdpError]] = {
     "UnsupportedBackend": lambda: errors.UnsupportedBackend("it has no targets"),
 }
 BUILTIN = {"CallTimedOut": TimeoutError, "InvalidPolicy": ValueError}
-TRIPS: dict[str, Callable[[CdpError], CdpError]] = {
-    "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
-    **{
-        f"pickle {protocol}": lambda error, protocol=protocol: pickle.loads(pickle.dumps(error, protocol))
-        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
-    },
-}
 
 
 def test_this_file_knows_every_error() -> None:
