@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -99,6 +100,21 @@ async def new_page(browser: BrowserSession, url: str = "about:blank") -> AsyncIt
 
 
 @asynccontextmanager
+async def served(host: str) -> AsyncIterator[str]:
+    """The address of a page without content, served by this host for the block."""
+
+    async def respond(stream: trio.SocketStream) -> None:
+        async with stream:
+            await stream.receive_some()
+            await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n")
+
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(partial(trio.serve_tcp, respond, 0, host=host))
+        yield f"http://{host}:{listeners[0].socket.getsockname()[1]}/"
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
 async def supervised(
     played: Script | FakeBrowser | None = None, **options: Any
 ) -> AsyncIterator[tuple[Supervisor, FakeBrowser]]:
@@ -119,6 +135,7 @@ NAMES: Json = {
     "packed": packed,
     "in_memory": in_memory,
     "new_page": new_page,
+    "served": served,
     "supervised": supervised,
 }
 
