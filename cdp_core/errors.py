@@ -2,7 +2,8 @@
 
 Two questions decide the class of an error: which side is at fault, and what ended?
 
-* `LocalProtocolError`: the caller asked for something that is illegal now. Nothing was sent, nothing changed.
+* `LocalProtocolError`: the caller asked for something that is illegal now. Nothing was sent and nothing changed,
+  except with the reasons `abandoned` (the command was sent before) and `trace_deviates` (the replayed link ended).
 * `RemoteProtocolError`: the peer sent what WebSocket or CDP does not allow.
 * `CommandRefused`: the browser answered a command with an error. Compare by `code`, never by text.
 * `Gone` and its children: what the call needed has ended; the class names it, `reason` is the cause.
@@ -33,7 +34,7 @@ class CdpError(Exception):
 
 
 class LocalProtocolError(CdpError):
-    """The caller asked for something that is illegal now; nothing was sent and no state changed.
+    """The caller asked for something that is illegal now; nothing was sent, with two exceptions (above).
 
     `reason` is a short fixed word (`"closed"`, `"too_big"`, `"outbox_full"`, `"ids_exhausted"` ...).
     """

@@ -3,8 +3,8 @@
     transport.receive() → router.receive_all() → for each output: taps, then command waiters, then subscriptions
 
 There is no `await` between a message and its consumers. The link updates its own state first: sessions open and close
-before any consumer is called. The only user code that runs here is taps and `where`. The reader task waits for the
-transport and for nothing else (docs/cdp/taps-see-each-message-first.md).
+before any consumer is called. User code that runs here (taps, `where`, `arm`, `on_end`, a trace's `redact`) must be
+pure and quick. The reader task waits for the transport and for nothing else (docs/cdp/taps-see-each-message-first.md).
 
 Outgoing messages pass one outbox, and only the writer task awaits the stream, so cancelling a caller never cuts a
 WebSocket frame (docs/cdp/cancelling-a-caller-never-cuts-a-websocket-frame.md). A lone command is written at once if
@@ -51,9 +51,9 @@ subscribe, never wait."""
 MAX_OUTBOX_BYTES: Final = 64 * 2**20
 """Bytes that may wait to be written; while there are more, commands are refused with the reason `outbox_full`."""
 EARLY: Final = 16
+"""Commands. After each 16 queued ones the outbox is written at once, so that the browser begins with them."""
 EARLY_SHARE: Final = 8
-"""When EARLY commands wait in one pass, and they are at least this part (an eighth) of all commands in flight, they
-are written before the rest is encoded: the browser begins with them meanwhile."""
+"""It is written early only if it has at least 1/8 of the commands in flight: else one joined write is cheaper."""
 JOINED_WRITE: Final = 1 << 18
 """Bytes of one joined write: a pong waits for no more than this, or for one message."""
 ENDED: Final = "The browser ended the connection; if it still runs, connect to it again."

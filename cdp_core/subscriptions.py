@@ -14,8 +14,8 @@ with the error that gives the reason: the end of its session or link, or the exc
 ends silently (docs/cdp/a-subscription-never-ends-silently.md).
 
 A subscription uses no memory channel, but a deque and one parked task that is woken once per batch
-(docs/cdp/a-memory-channel-costs-a-scheduler-pass-per-event.md). Apart from taps, `where` is the only user code that
-runs in the reader task: it must be pure and quick.
+(docs/cdp/a-memory-channel-costs-a-scheduler-pass-per-event.md). `where` runs in the
+reader task: it must be pure and quick.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Two tasks live as long as the supervisor: one keeps the link (and connects again when the state machine orders it),
 the other sleeps until the next deadline. Each link lives in a block of its own. The engine's outputs arrive through a
-tap, so the state machine has seen a message before any subscriber has; nothing is awaited in the tap, and no user's
-code runs in it.
+tap, so the state machine has seen a message before any subscriber has. Nothing is awaited in the tap; the only user code in
+it is the embedder's extensions, which are pure.
 
 Sharing one connection with other code is in shared_link.py, the subscribers of changes are in change_feed.py.
 """

@@ -3,12 +3,12 @@
     engine = SupervisorEngine()
     engine.link_up(at)
     for payload in engine.outgoing(): ...           # send it
-    engine.receive(payload, at)                     # True: it was a reply to a command of the engine
+    engine.receive(payload, at)                     # True: it was a reply to a command of the supervisor
     engine.next_deadline()                          # then: engine.time_passed(at)
     engine.snapshot()
 
 It can share a connection that another client owns: command ids begin at `first_command_id` (the client stays below
-it), `receive` returns True only for a reply to a command of the engine, and the client handles all events as well.
+it), `receive` returns True only for a reply to a command of the supervisor, and the client handles all events as well.
 With `sessions="adopt"` the engine follows the sessions that the client attaches and never sends
 `Target.setAutoAttach`, since the last one on a connection wins.
 

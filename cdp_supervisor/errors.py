@@ -132,10 +132,11 @@ class BlockedByDialog(SupervisorError):
         what = (
             f"{method} was not sent"
             if call is None
-            else f"{method} was sent once and ends after it (await call.wait())"
+            else f"{method} was sent and ends when the dialog is over (`call` waits for its result)"
         )
         super().__init__(
-            f"A dialog is open on this page ({_listed(self.dialogs)}), so {what}; respond to the dialog first."
+            f"A dialog is open on this page ({_listed(self.dialogs)}), so {what}; respond to the dialog, or free the page "
+            "with recover(target_id, remedy) if the snapshot shows the dialog as unanswerable."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -146,13 +147,13 @@ class BlockedByDialog(SupervisorError):
 class PageFrozen(SupervisorError):
     """The page has not answered since `since` (wall time), and no dialog of it was seen."""
 
-    def __init__(self, target_id: str, *, since: float, why: str) -> None:
+    def __init__(self, target_id: str, *, since: float, why: str, shown: str = "") -> None:
         self.target_id = target_id
         self.since = since
         self.why = why
         super().__init__(
-            f"Page {target_id[:8]} has not answered ({why}), so the call was not sent; wait, or free it with "
-            "recover(target_id, remedy)."
+            f"The call was not sent to page {shown or target_id[:8]}, since {why}; wait, or free the page with "
+            "recover(target_id, 'navigate')."
         )
 
 
@@ -184,7 +185,8 @@ class UnknownCall(SupervisorError):
     def __init__(self, call_id: str) -> None:
         self.call_id = call_id
         super().__init__(
-            f"No call with the id {call_id!r} is under way or kept; each result is returned once, the last 20 are kept."
+            f"No call with the id {call_id!r} is under way or kept; each result is returned once, and only the most "
+            "recent ones are kept (Limits.ended_calls)."
         )
 
 

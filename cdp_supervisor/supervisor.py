@@ -163,7 +163,7 @@ class Supervisor:
         await self._driver.request(SetPolicy(policy=policy))
 
     async def recover(self, target_id: str, remedy: Remedy) -> None:
-        """Free a page that an unanswerable dialog blocks, by one of the remedies that the dialog lists."""
+        """Free a page that a dialog or an endless script blocks; an unanswerable dialog lists its remedies."""
         await self._driver.request(Recover(target_id=target_id, remedy=remedy))
 
     # ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────────

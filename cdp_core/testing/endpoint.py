@@ -218,7 +218,7 @@ class FakeServer:
         self.connections += 1
         try:
             async with background_tasks() as nursery:
-                # A scope of its own: a nursery that is cancelled in its own body lets the cancellation out, and ends more.
+                # Cancel this scope, not the nursery's: that would cancel the code around the block too.
                 with trio.CancelScope() as link_scope:
                     await wire.write(granted.octets)
                     nursery.start_soon(self._send_until_end, client, wire, link_scope)

@@ -1,7 +1,6 @@
-"""Deadlines in order, as a value: adding one costs the same among ten and ten thousand.
+"""Deadlines in order, as a value: a change copies one block of entries and the tuple of blocks.
 
-`Deadlines` is a tuple of blocks, each a short tuple of entries `(when, key, why)`, all in order. Adding or removing
-an entry rebuilds one block and the tuple of blocks.
+`Deadlines` is a tuple of blocks, each a short tuple of entries `(when, key, why)`, all in order.
 """
 
 from __future__ import annotations

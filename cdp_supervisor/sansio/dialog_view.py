@@ -53,7 +53,7 @@ class DialogView:
         if self.answering:
             shown["answering"] = True
         if self.why:
-            shown |= {"why": self.why, "cures": list(self.remedies)}
+            shown |= {"why": self.why, "cures": list(self.remedies)}  # the key of schema version 1
         if self.overdue:
             shown["overdue"] = True
         if now is not None:

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_type_hints
 
 from cdp_core.sansio.messages import Event, Json, is_object
 from cdp_core.sansio.structs import DECODE_ERRORS, Struct, decoder
 
+if TYPE_CHECKING:
+    from cdp_supervisor.sansio.state import Page
+
 ID: Final = 1024
 """Characters of an id or a name at most."""
-_HOST = re.compile(r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)", re.IGNORECASE)
+_HOST = re.compile(r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)(:\d+)?", re.IGNORECASE)
 _NUMERIC = re.compile(r"[0-9.]+")
 
 S = TypeVar("S", bound=Struct)
@@ -210,3 +213,10 @@ def site_of(url: str) -> str:
     if host.startswith("[") or _NUMERIC.fullmatch(host):
         return f"{scheme}://{host}"
     return f"{scheme}://{'.'.join(host.split('.')[-2:])}"
+
+
+def shown_page(page: Page) -> str:
+    """Return the short id of a page with its origin, for an error: the rest of its URL may hold secrets."""
+    found = _HOST.match(page.url)
+    origin = f"{found[1]}://{found[2]}{found[3] or ''}" if found is not None else page.url.partition(":")[0] or "no URL"
+    return f"{page.id[:8]} ({origin[:100]})"

@@ -81,9 +81,6 @@ class FoldingExtension(Extension[S], Protocol[S]):
         ...
 
 
-AnyExtension = Extension[Any]
-
-
 class ExtensionViews(Mapping[str, Json]):
     """The view of each extension by its name, built when it is read: most readers do not use it."""
 

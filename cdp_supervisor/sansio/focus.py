@@ -15,7 +15,6 @@ from cdp_supervisor.sansio.transition import Transition
 
 
 def focus(transition: Transition, received: RequestReceived, request: Focus) -> None:
-    """Process a `Focus` request."""
     if request.target_id is None:
         pages = [*transition.state.pages]
         transition.update(focus=None, page_gone=None, only_page=pages[0] if len(pages) == 1 else None)

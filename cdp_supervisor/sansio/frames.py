@@ -108,7 +108,6 @@ def navigated(transition: Transition, page: Page, session_id: SessionId, params:
 def navigated_within(
     transition: Transition, page: Page, session_id: SessionId, params: NavigatedWithinDocumentParams
 ) -> None:
-    """Apply the new URL of a `Page.navigatedWithinDocument`."""
     frame = page.frames.get(params.frame_id)
     if frame is None or _reported_by_other(transition, frame, session_id):
         return

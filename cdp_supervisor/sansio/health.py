@@ -10,6 +10,7 @@ from __future__ import annotations
 import attrs
 
 from cdp_core.sansio.messages import Json, SessionId
+from cdp_supervisor.sansio.event_params import shown_page
 from cdp_supervisor.sansio.state import Page, State
 
 
@@ -42,8 +43,8 @@ def view_health(state: State, page: Page) -> Health:
         return Health(state="detached", why="its session ended, and no other is open yet", since=None)
     if pending:
         dialog = pending[0]
-        stuck = f", and cannot be answered any more ({dialog.why})" if dialog.why else ""
-        why = f"dialog {dialog.id} ({dialog.type}) is open on it{stuck}"
+        unanswerable = f", and cannot be answered any more ({dialog.why})" if dialog.why else ""
+        why = f"dialog {dialog.id} ({dialog.type}) is open on it{unanswerable}"
         return Health(state="blocked_by_dialog", why=why, since=dialog.opened.wall)
     if page.blocked is not None:
         why = "it does not answer: a dialog whose opening was not seen, or a script that does not end"
@@ -65,8 +66,8 @@ def view_health(state: State, page: Page) -> Health:
 
 
 def _frame_on(state: State, session_id: SessionId) -> str:
-    stopped = state.sessions.get(session_id)
-    return "" if stopped is None else f" ({stopped.target_id})"
+    blocked = state.sessions.get(session_id)
+    return "" if blocked is None else f" ({blocked.target_id[:8]})"
 
 
 def _why_busy(state: State, page: Page) -> str:
@@ -77,7 +78,7 @@ def _why_busy(state: State, page: Page) -> str:
         for dialog in other.dialogs:
             if kin and other.id != page.id and dialog.phase != "closed":
                 return (
-                    f"it does not answer, and dialog {dialog.id} ({dialog.type}) is open on page {other.id[:8]}, "
+                    f"it does not answer, and dialog {dialog.id} ({dialog.type}) is open on page {shown_page(other)}, "
                     "with which it may share a process"
                 )
     return "it does not answer: a script that does not end keeps it busy"

@@ -1,4 +1,4 @@
-"""The phases of the link: up, down, dialled again, given up.
+"""The phases of the link: up, down, reconnecting, given up.
 
 This module does not know the messages that a link carries.
 
@@ -78,7 +78,9 @@ def link_down(transition: Transition, down: LinkDown) -> None:
     transition.publish(changes.LinkChanged(phase=phase, generation=transition.state.generation, reason=down.reason))
     if over:
         why = "link_not_owned" if not link.owned else "gave_up"
-        transition.note("warning", "link down; it is not dialled again", reason=down.reason, failures=failures)
+        transition.note(
+            "warning", "link down; the supervisor does not reconnect", reason=down.reason, failures=failures
+        )
         calls.end_all(transition, lambda: SupervisorStopped(why))
     else:
         wait = transition.state.reconnect.wait_before(failures, down.jitter)
@@ -139,7 +141,8 @@ def _keep_alive(transition: Transition) -> None:
 
 def _end_tickets(transition: Transition, reason: str) -> None:
     """End every open command with the link, each once."""
-    loss = Loss(kind="connection", reason=reason, detail="The link to the browser ended; it is dialled again.")
+    detail = "The link to the browser ended; the snapshot shows whether the supervisor reconnects."
+    loss = Loss(kind="connection", reason=reason, detail=detail)
     tickets = transition.state.tickets
     transition.update(tickets=Map())
     for number, ticket in sorted(tickets.items()):

@@ -205,10 +205,6 @@ class Reconnect:
             grown = self.most
         return min(grown, self.most) * (0.5 + spread / 2)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON, for a trace."""
-        return attrs.asdict(self)
-
 
 @attrs.frozen(kw_only=True)
 class Limits:

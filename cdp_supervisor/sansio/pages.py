@@ -184,7 +184,6 @@ def _set_up(transition: Transition, attachment: Attachment) -> None:
 
 
 def request_tree(transition: Transition, attachment: Attachment) -> None:
-    """Send `Page.getFrameTree` on a session."""
     transition.send(attachment.session_id, "Page.getFrameTree", purpose="tree", page_id=attachment.page_id)
 
 
@@ -280,7 +279,6 @@ def _with_info(transition: Transition, page: Page, info: Json) -> Page:
 
 
 def info_changed(transition: Transition, params: Json) -> None:
-    """Update the page or frame of a `Target.targetInfoChanged`."""
     info = member(params, "targetInfo")
     target_id = TargetId(text(info, "targetId"))
     page = transition.page(target_id)
@@ -297,7 +295,6 @@ def info_changed(transition: Transition, params: Json) -> None:
 
 
 def destroyed(transition: Transition, params: Json) -> None:
-    """Remove the page or frame of a `Target.targetDestroyed`."""
     target_id = TargetId(text(params, "targetId"))
     page = transition.page(target_id)
     if page is not None:
@@ -338,13 +335,11 @@ def page_gone(transition: Transition, page: Page, reason: str) -> None:
 
 
 def crashed(transition: Transition, page: Page, session_id: SessionId) -> None:
-    """Mark the page of an `Inspector.targetCrashed` as crashed."""
     if page.session_id == session_id:
         _mark_crashed(transition, page)
 
 
 def target_crashed(transition: Transition, params: Json) -> None:
-    """Mark the page of a `Target.targetCrashed` as crashed."""
     page = transition.page(TargetId(text(params, "targetId")))
     if page is not None:
         _mark_crashed(transition, page)

@@ -1,4 +1,4 @@
-"""Recovery: a remedy that frees a page from an unanswerable dialog, only on request.
+"""Recovery: a remedy that frees a page from a dialog or script that blocks it, only on request.
 
 The dialogs of the page decide which remedies work (facts 5, 22, 26; docs/cdp/an-unseen-dialog-blocks-its-page.md).
 """
@@ -12,6 +12,7 @@ from cdp_core.sansio.messages import Json, SessionId, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget
 from cdp_supervisor.sansio.dialog_table import REMEDIES, remedies
+from cdp_supervisor.sansio.event_params import shown_page
 from cdp_supervisor.sansio.focus import page_ids
 from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.inputs import RequestReceived
@@ -58,7 +59,7 @@ def _refusal_of(page: Page, remedy: str) -> InvalidArgument | None:
     pending = [dialog.id for dialog in page.dialogs if dialog.phase != "closed"]
     instead = f"respond to {', '.join(pending)}" if pending else "see its health"
     return InvalidArgument(
-        f"Page {page.id[:8]} is not blocked by an unanswerable dialog, so it needs no remedy; {instead}."
+        f"Page {shown_page(page)} answers, or waits for the answer to a dialog, so it needs no remedy; {instead}."
     )
 
 

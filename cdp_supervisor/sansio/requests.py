@@ -79,7 +79,7 @@ class Focus:
 
 @attrs.frozen(kw_only=True)
 class Recover:
-    """Free a page that an unanswerable dialog blocks."""
+    """Free a page that does not answer: an unanswerable or unseen dialog blocks it, or an endless script."""
 
     target_id: str = attrs.field(validator=_text)
     remedy: str = attrs.field(validator=_text)

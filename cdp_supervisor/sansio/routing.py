@@ -22,7 +22,7 @@ from cdp_supervisor.errors import (
     UnknownFrame,
     UnknownTarget,
 )
-from cdp_supervisor.sansio.event_params import site_of
+from cdp_supervisor.sansio.event_params import shown_page, site_of
 from cdp_supervisor.sansio.focus import focused_page, page_ids
 from cdp_supervisor.sansio.frames import context_of
 from cdp_supervisor.sansio.health import view_health
@@ -166,7 +166,7 @@ def check_not_blocked(transition: Transition, request: Call, route: Route) -> No
             raise BlockedByDialog(dialog_ids, method=request.method)
     elif page.crashed is not None and page.session_id == route.session_id:
         raise TargetCrashed(  # nothing is answered before a reload (fact 49)
-            f"Page {page.id[:8]} has crashed, so {request.method} was not sent; reload or navigate it first.",
+            f"Page {shown_page(page)} has crashed, so {request.method} was not sent; reload or navigate it first.",
             reason="crashed",
             session_id=route.session_id or "",
             target_id=page.id,
@@ -183,7 +183,8 @@ def check_not_blocked(transition: Transition, request: Call, route: Route) -> No
     blocked = None if route.session_id is None else page.blocked_sessions.get(route.session_id)
     since = page.blocked if route.session_id == page.session_id else blocked
     if since is not None and request.when_blocked == "raise":
-        raise PageFrozen(page.id, since=since.wall, why=view_health(transition.state, page).why)
+        why = view_health(transition.state, page).why
+        raise PageFrozen(page.id, since=since.wall, why=why, shown=shown_page(page))
 
 
 def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> SessionId:
@@ -213,7 +214,7 @@ def link_down_error(transition: Transition, page: Page | None) -> ConnectionLost
     what = (
         "The link to the browser is down"
         if link.phase != "up"
-        else f"Page {(page.id if page else '')[:8]} has no session now"
+        else f"Page {shown_page(page) if page else ''} has no session now"
     )
     return ConnectionLost(
         f"{what}; wait until it is back (wait_for) and call again.", reason=link.reason or "no_session"

@@ -1,8 +1,8 @@
 """The state machine: `step(state, input)` returns the next state and the effects to perform.
 
-Five parts share one state: the link, the pages with their sessions, the frames, the dialogs, and the calls.
-Extensions (extensions.py) receive each input after these parts. Two tables below assign the rules, `RULES` by type of
-input and `EVENTS` by event method; to find the code for an event, start there.
+Six parts share one state: the link, the pages with their sessions, the frames, the dialogs, the calls, and recovery.
+Extensions (extensions.py) receive each input after these parts. Five tables below assign the rules: `RULES` by type of
+input, `EVENTS` by event method, `ENDS` by purpose of a command, `REQUESTS` by request, `DUE` by kind of deadline.
 
 This module couples the parts, in this order:
 

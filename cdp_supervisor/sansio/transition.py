@@ -158,7 +158,6 @@ class Transition:
         self.effects.append(effects.Publish(change=change))
 
     def note(self, level: Literal["debug", "info", "warning"], text: str, **fields: Any) -> None:
-        """Write a line to the log."""
         self.emit(effects.Note(level=level, text=text, fields={"generation": self.state.generation, **fields}))
 
     def answer(self, request_id: int | None, value: Any = None, *, error: Exception | None = None) -> None:

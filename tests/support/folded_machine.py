@@ -274,7 +274,7 @@ class SampleExtension:
     """An extension with the rule of a test; its deadline is `wants`, which the test may change."""
 
     def __init__(
-        self, rule: Rule = keeping, *, events: Iterable[str] = (), name: str = "stranger", wants: float | None = None
+        self, rule: Rule = keeping, *, events: Iterable[str] = (), name: str = "example", wants: float | None = None
     ) -> None:
         self.name, self.events, self.rule, self.wants = name, frozenset(events), rule, wants
 

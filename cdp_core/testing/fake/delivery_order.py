@@ -89,10 +89,10 @@ class Streams:
     ) -> None:
         """Add one message.
 
-        It comes after the last messages under each key of `after`, `behind` and `beside`, and after all messages
-        since the number `since`. A message that is added later under a key of `after`, `before` or `beside` comes
-        after it, except that messages `beside` each other have no order. A key that is a pair is a line, which orders
-        by cause; any other key is a thing, which orders only in the observed order.
+        `after`: it follows the last messages under these keys, and later ones under them follow it. `behind`: it
+        follows them, and later ones need not follow it. `before`: only later ones follow it. `beside`: as `after`,
+        but messages beside each other have no order. It also follows all messages since the number `since`. A key
+        that is a pair orders by cause; any other key orders only in the observed order.
         """
         copies = self.copies(session_id, what)
         for _ in range(copies):

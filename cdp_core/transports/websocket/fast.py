@@ -67,7 +67,7 @@ class FastWebSocketTransport(WebSocketTransport):
                     raw = self._socket
                     if raw is None or self._early or self._fault or frames.refused:
                         messages = await self._read_slow_path()
-                    else:  # the usual case, inline: each call between the task and its trap costs time at every wake-up
+                    else:  # inlined: each coroutine above `wait_readable` is resumed at every wake-up
                         await wait_readable(raw)
                         messages = self._read_socket(raw)
                 except (EOFError, OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:

@@ -32,7 +32,7 @@ async def open_websocket(
 ) -> AsyncGenerator[WebSocketTransport, None]:
     """Dial a ws:// or wss:// address and hold the link open for the body.
 
-    `kind` is the class of the link; tests pass an oracle. `direct=False` never writes to the socket below the stream.
+    `kind` is the class of the transport. `direct=False` never writes to the socket below the stream.
     Compression is never offered (docs/cdp/compression-costs-more-than-it-saves.md).
 
     Raises DiscoveryError if no WebSocket could be opened; its stage is how far the attempt came.

@@ -109,7 +109,7 @@ async def test_a_vendor_s_events_are_known_once_it_is_registered(monkeypatch: py
     from cdp_core.bindings._domain import Domain
 
     monkeypatch.setattr(_catalog, "_registered", {})
-    module: Any = ModuleType("bindings_test_stranger")
+    module: Any = ModuleType("bindings_test_example")
     events = {"came": ("",)}
     module.DOMAIN = Domain(module.__name__, "Stranger", "", names={}, enums={}, objects={}, commands={}, events=events)
     await receive(EVENT_OF_UNKNOWN_DOMAIN)

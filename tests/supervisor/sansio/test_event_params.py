@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cdp_core.errors import RemoteProtocolError
-from cdp_core.sansio.messages import Event, decode
+from cdp_core.sansio.messages import Event, TargetId, decode
 from cdp_core.sansio.structs import Raw
 from cdp_supervisor.sansio import event_params
 from cdp_supervisor.sansio.event_params import (
@@ -29,9 +29,11 @@ from cdp_supervisor.sansio.event_params import (
     members,
     read_frame,
     reader,
+    shown_page,
     site_of,
     text,
 )
+from cdp_supervisor.sansio.state import Page
 
 KINDS = (
     ContextCreatedParams,
@@ -190,3 +192,17 @@ def test_a_site_is_a_scheme_and_the_last_two_labels_of_a_host(url: str, site: st
 
 def test_two_ip_addresses_are_two_sites() -> None:
     assert site_of("http://10.0.0.1/") != site_of("http://20.0.0.1/")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:secret@shop.example:8443/cart?token=1#x", "12345678 (https://shop.example:8443)"),
+        ("http://[::1]/", "12345678 (http://[::1])"),
+        ("data:text/html,secret", "12345678 (data)"),
+        ("", "12345678 (no URL)"),
+        ("https://" + "a" * 200, f"12345678 (https://{'a' * 92})"),
+    ],
+)
+def test_a_page_is_shown_by_its_id_and_origin_without_the_rest_of_its_url(url: str, shown: str) -> None:
+    assert shown_page(Page(id=TargetId("1234567890"), number=1, url=url)) == shown

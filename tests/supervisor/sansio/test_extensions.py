@@ -56,7 +56,7 @@ def test_an_extension_receives_its_events_with_their_page_and_all_other_inputs()
     fold.passes(0.1)
     received = extension_state(fold)[before:]
     assert [getattr(each, "page", "-") for each in received] == ["P", None, "P", None, "-"]
-    assert fold.shown().extensions["stranger"] == {"fed": len(extension_state(fold))}
+    assert fold.shown().extensions["example"] == {"fed": len(extension_state(fold))}
 
 
 def test_each_extension_receives_only_its_own_events() -> None:
@@ -150,7 +150,7 @@ def test_an_extension_that_breaks_a_rule_is_disabled_and_nothing_else_changes(ru
     assert "an extension was disabled" in fold.notes()
     assert not [each for each in fold.last if not isinstance(each, Note)]
     assert len(extension_state(fold, 1)) == before + 1
-    assert fold.shown().extensions["stranger"] == {"off": why}
+    assert fold.shown().extensions["example"] == {"off": why}
     fold.event(LOG, on="s-P").passes(0.1)
     assert fold.count("machines_switched_off") == 1
 
@@ -199,7 +199,7 @@ def test_an_extension_with_an_invalid_deadline_is_disabled(odd: Any) -> None:
     extension.wants = odd
     fold.passes(0.1)
     assert fold.state.extensions[0].off == "its deadline is not a finite number"
-    assert "extension stranger scheduled it" not in fold.deadline_reasons()
+    assert "extension example scheduled it" not in fold.deadline_reasons()
 
 
 def test_an_extension_may_send_eight_commands_for_one_input() -> None:
@@ -213,14 +213,14 @@ def test_an_extension_may_send_eight_commands_for_one_input() -> None:
 def test_only_the_extension_with_the_due_deadline_receives_the_time() -> None:
     extension = SampleExtension(wants=2.0)
     fold = on_a_page(extensions=(extension, SampleExtension(name="other")))
-    assert "extension stranger scheduled it" in fold.deadline_reasons()
+    assert "extension example scheduled it" in fold.deadline_reasons()
     others = len(extension_state(fold, 1))
     extension.rule = functools.partial(_end_schedule, extension)
     fold.now = 2.0
     fold.event("Page.frameAttached", on="s-P", frameId="A", parentFrameId="P")
     assert type(extension_state(fold)[-1]) is TimePassed
     assert extension_state(fold)[-1].at.mono == 2.0
-    assert "extension stranger scheduled it" not in fold.deadline_reasons()
+    assert "extension example scheduled it" not in fold.deadline_reasons()
     assert len(extension_state(fold, 1)) == others
 
 
@@ -252,7 +252,7 @@ def test_an_event_on_the_short_path_may_set_a_deadline_too() -> None:
     fold = on_a_page(extensions=(extension,))
     extension.wants = 2.0
     fold.event(LOG, on="s-P")
-    assert "extension stranger scheduled it" in fold.deadline_reasons()
+    assert "extension example scheduled it" in fold.deadline_reasons()
 
 
 def test_a_deadline_in_the_past_does_not_repeat_for_ever() -> None:
@@ -267,8 +267,8 @@ def test_the_deadline_of_a_disabled_extension_is_not_run() -> None:
     fold = on_a_page(extensions=(extension,))
     extension.rule = raising
     fold.passes(0.1)
-    assert "extension stranger scheduled it" not in fold.deadline_reasons()
-    key = (("extension", "stranger"), 5.0)
+    assert "extension example scheduled it" not in fold.deadline_reasons()
+    key = (("extension", "example"), 5.0)
     fold.state = replace(
         fold.state,
         deadlines=added(fold.state.deadlines, (key[1], key[0], "as if scheduled before")),

@@ -236,7 +236,7 @@ def test_each_failure_waits_longer_and_an_outage_is_logged_only_at_its_beginning
     assert effects_of(last, Note) == [
         Note(
             level="warning",
-            text="link down; it is not dialled again",
+            text="link down; the supervisor does not reconnect",
             fields={"generation": 5, "reason": "closed", "failures": 5},
         )
     ]

@@ -264,12 +264,6 @@ def test_the_budget_must_be_a_whole_number(wrong: Any) -> None:
         Reconnect(budget=wrong)
 
 
-def test_the_json_of_reconnect_is_complete() -> None:
-    reconnect = Reconnect(first=1, factor=3, most=9, budget=2)
-    assert reconnect.to_json() == {"first": 1, "factor": 3, "most": 9, "budget": 2}
-    assert Reconnect(**reconnect.to_json()) == reconnect
-
-
 # ── all options ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

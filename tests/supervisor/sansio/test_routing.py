@@ -119,7 +119,7 @@ def test_a_call_to_a_frame_or_a_page_without_a_session_is_refused() -> None:
     fold.event("Page.frameDetached", on="s-P", frameId="F", reason="swap")
     assert isinstance(error_of(fold, call(fold, frame_id="F")), ConnectionLost)
     fold.detach("s-P")
-    assert "Page P has no session now" in str(error_of(fold, call(fold, target_id="P")))
+    assert "Page P (http://P) has no session now" in str(error_of(fold, call(fold, target_id="P")))
 
 
 def test_without_a_link_nothing_is_sent() -> None:
