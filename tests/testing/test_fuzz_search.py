@@ -21,7 +21,7 @@ from support import small_clients
 pytest.importorskip("hypothesis")
 
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
-MANY = 5000 if DEEP else 150 if os.environ.get("CI") else 60
+MANY = 5000 if DEEP else 100 if os.environ.get("CI") else 60
 """The number of examples that each right client is run with."""
 SEED = int(os.environ["CDP_HUNT_SEED"])
 """Different in each run, so that repeated runs try more examples."""

@@ -68,7 +68,7 @@ async def test_killing_the_browser_ends_every_wait(launch: Any, prepare: Any, wa
                 for wait in waiting:
                     nursery.start_soon(ends, wait, ended)
                 await trio.testing.wait_all_tasks_blocked()
-                os.kill(_main_process(chromium), signal.SIGKILL)
+                os.kill(_main_process(chromium, browser), signal.SIGKILL)
             gone = await browser.wait_closed()
             ended.append(gone)
             with pytest.raises(ConnectionLost):
@@ -90,10 +90,9 @@ async def test_killing_the_browser_ends_every_wait(launch: Any, prepare: Any, wa
         assert (gone.reason, gone.close_code) in {("peer_closed", 1006), ("broken", 1006)}
 
 
-def _main_process(chromium: Any) -> int:
-    if chromium.popen is not None:
-        return int(chromium.popen.pid)
-    return min(chromium.running())
+def _main_process(chromium: Any, browser: Any) -> int:
+    started_here = chromium.popen is not None
+    return int(chromium.popen.pid if started_here else browser.statistics().transport.pid)
 
 
 async def test_browser_close_ends_the_link(own_chromium: Any) -> None:
