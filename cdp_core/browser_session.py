@@ -21,8 +21,8 @@ from cdp_core.sansio.addresses import check_headers
 from cdp_core.sansio.arguments import check_limit, check_timeout
 from cdp_core.sansio.messages import Event, SessionId, TypedEvent
 from cdp_core.sansio.router import Output
-from cdp_core.session import E1, E2, MAX_BYTES, Session, event_readers
-from cdp_core.subscriptions import Missed, Received, Subscription
+from cdp_core.session import E1, E2, Session, event_readers
+from cdp_core.subscriptions import MAX_BYTES, Missed, Received, Subscription
 from cdp_core.target_session import PageSession
 from cdp_core.targets import TargetBridge
 from cdp_core.transports import Transport

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Final, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from trio.lowlevel import checkpoint_if_cancelled, current_task, wait_task_rescheduled
 
@@ -24,15 +24,12 @@ from cdp_core.replies import PendingReply, Reply, report_refusal
 from cdp_core.sansio.messages import Event, Json, SessionId, TypedCommand, TypedEvent
 from cdp_core.sansio.router import Loss
 from cdp_core.sansio.structs import Struct
-from cdp_core.subscriptions import Expectation, Missed, Routes, Sink, Subscription
+from cdp_core.subscriptions import MAX_BYTES, Expectation, Missed, Routes, Sink, Subscription
 
 R = TypeVar("R")
 E1 = TypeVar("E1", bound=TypedEvent)
 E2 = TypeVar("E2", bound=TypedEvent)
 E3 = TypeVar("E3", bound=TypedEvent)
-
-MAX_BYTES: Final = 64 * 2**20
-"""Bytes that may wait in one subscription, by default."""
 
 
 class SessionStatistics(Struct, frozen=True, kw_only=True):

@@ -14,8 +14,8 @@ with the error that gives the reason: the end of its session or link, or the exc
 ends silently (docs/cdp/a-subscription-never-ends-silently.md).
 
 A subscription uses no memory channel, but a deque and one parked task that is woken once per batch
-(docs/cdp/a-memory-channel-costs-a-scheduler-pass-per-event.md). `where` runs in the
-reader task: it must be pure and quick.
+(docs/cdp/a-memory-channel-costs-a-scheduler-pass-per-event.md). `where` runs in the reader
+task: it must be pure and quick.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import attrs
 import trio
@@ -45,6 +45,10 @@ cancellation point all the same.
 
 ITEM_SIZE = 256
 """Bytes that an item other than a raw event is assumed to take."""
+
+
+MAX_BYTES: Final = 64 * 2**20
+"""Bytes that may wait in one subscription, by default."""
 
 
 @attrs.frozen
@@ -168,12 +172,12 @@ class Subscription(Generic[T]):
         self,
         *,
         capacity: int,
-        max_bytes: int,
-        drop_oldest: bool,
-        read: Callable[[Event], Any] | None,
-        where: Callable[[Any], object] | None,
+        max_bytes: int = MAX_BYTES,
+        drop_oldest: bool = False,
+        read: Callable[[Event], Any] | None = None,
+        where: Callable[[Any], object] | None = None,
         stamped: bool = False,
-        close: Callable[[Sink], None],
+        close: Callable[[Sink], None] = lambda _sink: None,
     ) -> None:
         """Start the queue; `close` is called to unregister it.
 

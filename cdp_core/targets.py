@@ -40,6 +40,7 @@ from cdp_core.sansio.structs import Struct
 from cdp_core.sansio.target_table import (
     AUTO_ATTACH,
     DISCOVER,
+    NO_AUTO_ATTACH,
     TARGET_METHODS,
     TargetChanged,
     TargetCreated,
@@ -48,7 +49,7 @@ from cdp_core.sansio.target_table import (
     TargetInfo,
     TargetTable,
 )
-from cdp_core.session import MAX_BYTES, Session
+from cdp_core.session import Session
 from cdp_core.subscriptions import Expectation, ExpectationBox, Missed, Subscription
 from cdp_core.target_session import PageSession
 
@@ -57,7 +58,6 @@ Arm = Callable[[PageSession], Iterable[ArmCommand]]
 """A function that returns the first commands of a new session: typed, named, or named with params. Pure and quick."""
 
 INVALID_PARAMS: Final = -32602
-NO_AUTO_ATTACH: Final[Json] = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
 DISPOSE_TIMEOUT: Final = 2.0
 
 log = logging.getLogger("cdp_core.targets")
@@ -110,12 +110,7 @@ class TargetBridge:
 
     def _subscribe(self, capacity: int, *, drop_oldest: bool) -> Subscription[Any]:
         subscription: Subscription[Any] = Subscription(
-            capacity=capacity,
-            max_bytes=MAX_BYTES,
-            drop_oldest=drop_oldest,
-            read=None,
-            where=None,
-            close=lambda sink: _discard(self._subscriptions, sink),
+            capacity=capacity, drop_oldest=drop_oldest, close=lambda sink: _discard(self._subscriptions, sink)
         )
         self._begin_discovery()
         self._subscriptions.append(subscription)
@@ -204,14 +199,7 @@ class TargetBridge:
         holder = _Holder(
             types=None if types is None else frozenset(types),
             arm=arm,
-            sessions=Subscription(
-                capacity=capacity,
-                max_bytes=MAX_BYTES,
-                drop_oldest=False,
-                read=None,
-                where=None,
-                close=lambda _sink: None,
-            ),
+            sessions=Subscription(capacity=capacity),
         )
         begun = self._begin_auto_attach(holder)
         try:
@@ -225,10 +213,7 @@ class TargetBridge:
 
         What a tap sends on a session at its `Target.attachedToTarget` precedes the recursion and the resume.
         """
-        sessions: Subscription[PageSession] = Subscription(
-            capacity=1, max_bytes=MAX_BYTES, drop_oldest=False, read=None, where=None, close=lambda _sink: None
-        )
-        holder = _Holder(types=frozenset(), arm=lambda _session: (), sessions=sessions)
+        holder = _Holder(types=frozenset(), arm=lambda _session: (), sessions=Subscription(capacity=1))
         self._begin_auto_attach(holder)
         return lambda: self._release_holder(holder)
 

@@ -6,13 +6,11 @@ missed.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from cdp_core import Subscription
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio.changes import Change
-
-MAX_BYTES: Final = 1 << 26
 
 
 class ChangeFeed:
@@ -24,14 +22,7 @@ class ChangeFeed:
 
     def subscribe(self, kinds: tuple[type[Change], ...], capacity: int) -> Subscription[Any]:
         """Subscribe to the changes from now on, of these kinds; no kind means all changes."""
-        subscription: Subscription[Any] = Subscription(
-            capacity=capacity,
-            max_bytes=MAX_BYTES,
-            drop_oldest=True,
-            read=None,
-            where=None,
-            close=self._unsubscribe,
-        )
+        subscription: Subscription[Any] = Subscription(capacity=capacity, drop_oldest=True, close=self._unsubscribe)
         self._subscriptions = (*self._subscriptions, (kinds, subscription))
         return subscription
 

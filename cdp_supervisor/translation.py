@@ -8,12 +8,10 @@ from typing import Any
 from cdp_core.sansio.messages import SessionId
 from cdp_core.sansio.router import SessionClosed, SessionOpened
 from cdp_core.sansio.structs import asdict
-from cdp_core.sansio.target_table import AUTO_ATTACH, DISCOVER
+from cdp_core.sansio.target_table import AUTO_ATTACH, DISCOVER, NO_AUTO_ATTACH
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Effect, Enable, Release, Resume
 from cdp_supervisor.sansio.inputs import Input, Instant
-
-NO_AUTO_ATTACH = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
 
 Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
 

@@ -13,7 +13,7 @@ in docs/cdp/a-dialog-has-five-phases-and-one-end.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import attrs
 
@@ -31,20 +31,8 @@ Trigger = Literal[
     "target_gone",
     "due",
 ]
-PHASES: Final[tuple[Phase, ...]] = ("open", "answering", "answered", "closed", "unanswerable")
-TRIGGERS: Final[tuple[Trigger, ...]] = (
-    "answer",
-    "closed",
-    "reply_ok",
-    "refused_none",
-    "refused_inactive",
-    "reply_gone",
-    "superseded",
-    "session_lost",
-    "page_replies",
-    "target_gone",
-    "due",
-)
+PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
+TRIGGERS: Final[tuple[Trigger, ...]] = get_args(Trigger)
 
 
 @attrs.frozen

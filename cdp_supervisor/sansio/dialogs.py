@@ -98,7 +98,7 @@ def _settle_older(transition: Transition, page: Page, session_id: SessionId, fra
         elif other.phase == "closed" or (other.frame_id == frame_id and other.phase == "answered"):
             # The reply to an answer that closed it would precede this opening, so our answer is for the new dialog.
             _move(transition, other.id, "superseded")
-    return _current(transition, page)
+    return transition.current(page)
 
 
 def closed(transition: Transition, page: Page, params: DialogClosedParams) -> None:
@@ -470,12 +470,6 @@ def _find(transition: Transition, dialog_id: str) -> tuple[Page, Dialog] | None:
             if dialog.id == dialog_id:
                 return page, dialog
     return None
-
-
-def _current(transition: Transition, page: Page) -> Page:
-    found = transition.page(page.id)
-    assert found is not None
-    return found
 
 
 def _put(transition: Transition, dialog: Dialog) -> None:

@@ -25,7 +25,7 @@ from typing import Final
 
 from immutables import Map
 
-from cdp_core.sansio.messages import Json, SessionId, TargetId
+from cdp_core.sansio.messages import Json, SessionId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import changes, dialogs
 from cdp_supervisor.sansio.event_params import (
@@ -100,7 +100,7 @@ def navigated(transition: Transition, page: Page, session_id: SessionId, params:
         dialogs.frame_gone(transition, page, [frame_id], "navigation")
     transition.publish(changes.FrameNavigated(frame_id=frame_id, target_id=page.id))
     if frame_id == page.id:
-        current = _current(transition, page)
+        current = transition.current(page)
         transition.put_page(replace(current, url=current.frames[frame_id].url, crashed=None))
     return restored
 
@@ -349,7 +349,7 @@ def _drop(transition: Transition, page: Page, frame_ids: list[str], reason: str)
     if not page.dialogs:
         return page
     dialogs.frame_gone(transition, page, dropped, reason if reason != "navigation" else "frame_gone")
-    return _current(transition, page)
+    return transition.current(page)
 
 
 def _put(transition: Transition, page: Page, frame: Frame) -> Page:
@@ -382,9 +382,3 @@ def _below(page: Page, frame_id: str) -> list[str]:
 
 def _reported_by_other(transition: Transition, frame: Frame, session_id: SessionId) -> bool:
     return frame.session_id != session_id and frame.session_id in transition.state.sessions
-
-
-def _current(transition: Transition, page: Page) -> Page:
-    found = transition.page(TargetId(page.id))
-    assert found is not None
-    return found

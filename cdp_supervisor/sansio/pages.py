@@ -98,7 +98,7 @@ def session_closed(transition: Transition, closed: SessionClosed) -> None:
             frames.session_ended(transition, page, attachment, None if successor is None else successor.session_id)
     elif page is not None and page.session_id == closed.session_id:
         dialogs.link_or_session_lost(transition, page)
-        page = _current(transition, page.id)
+        page = transition.current(page)
         transition.put_page(replace(page, session_id=None, blocked=None))
         if state.link.phase == "up" and not state.adopting:
             transition.schedule(("target", page.id), REOPEN_AFTER, "a page may still exist without its session")
@@ -195,7 +195,7 @@ def tree_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any
         return
     if isinstance(outcome, Result):
         frames.read_tree(transition, page, attachment, value_of(outcome))
-        page = _current(transition, page.id)
+        page = transition.current(page)
         if page.crashed is not None and number > page.crashed_after and page.session_id == attachment.session_id:
             # A session that was opened after a crash gets no event when the page loads again.
             transition.put_page(replace(page, crashed=None))
@@ -214,13 +214,13 @@ def renderer_answered(transition: Transition, ticket: Ticket, number: int) -> No
         return
     transition.cancel(("setup", ticket.session_id))
     dialogs.replied(transition, page, ticket.session_id, number)
-    page = _current(transition, page.id)
+    page = transition.current(page)
     if page.blocked is not None and page.session_id == ticket.session_id:
         transition.put_page(replace(page, blocked=None))
     elif ticket.session_id in page.blocked_sessions:
         transition.put_page(replace(page, blocked_sessions=page.blocked_sessions.delete(ticket.session_id)))
     if ticket.session_id in page.busy_sessions:
-        page = _current(transition, page.id)
+        page = transition.current(page)
         transition.put_page(replace(page, busy_sessions=page.busy_sessions.delete(ticket.session_id)))
 
 
@@ -319,7 +319,7 @@ def _no_longer_adrift(transition: Transition, frame_id: TargetId) -> None:
 def page_gone(transition: Transition, page: Page, reason: str) -> None:
     """Remove a page; keep its last dialogs, and why it is gone if calls without a target went to it."""
     dialogs.target_gone(transition, page)
-    page = _current(transition, page.id)
+    page = transition.current(page)
     transition.cancel(("target", page.id))
     state = transition.state
     default_page = state.focus or state.only_page
@@ -424,7 +424,7 @@ def link_lost(transition: Transition) -> None:
     """Drop all sessions with the link; keep pages and frames until the next link shows which are gone."""
     for page in tuple(transition.state.pages.values()):
         dialogs.link_or_session_lost(transition, page)
-        page = _current(transition, page.id)  # noqa: PLW2901 - the same page after the change above
+        page = transition.current(page)  # noqa: PLW2901 - the same page after the change above
         cleared = replace(page, session_id=None, blocked=None, stale=True, remedy_pending=False)
         transition.put_page(
             replace(
@@ -455,9 +455,3 @@ def _in_scope(transition: Transition, attachment: Attachment, info: Json) -> boo
     named = target_id in scope.target_ids or opener in scope.target_ids
     # A known page stays in scope after its opener is gone.
     return named or opener in transition.state.pages or target_id in transition.state.pages
-
-
-def _current(transition: Transition, page_id: TargetId) -> Page:
-    page = transition.page(page_id)
-    assert page is not None
-    return page

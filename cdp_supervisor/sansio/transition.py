@@ -67,6 +67,10 @@ class Transition:
         """Return a page by its id; None if there is none."""
         return None if target_id is None else self.state.pages.get(target_id)
 
+    def current(self, page: Page) -> Page:
+        """Return a page as it is now, after the changes of this step; it must still exist."""
+        return self.state.pages[page.id]
+
     def put_page(self, page: Page) -> Page:
         """Put a new or changed page into the state, and return it."""
         state = self.state

@@ -25,7 +25,7 @@ from cdp_supervisor.sansio.effects import (
     Resume,
     Send,
 )
-from support.modules import classes_of
+from support.modules import assert_required, classes_of
 
 S = SessionId("S")
 REQUIRED: dict[type, dict[str, Any]] = {
@@ -51,11 +51,7 @@ def test_the_union_contains_every_effect() -> None:
 
 @pytest.mark.parametrize("kind", REQUIRED)
 def test_a_required_field_has_no_default(kind: type) -> None:
-    for name in REQUIRED[kind]:
-        given = {**REQUIRED[kind]}
-        del given[name]
-        with pytest.raises(TypeError):
-            kind(**given)
+    assert_required(kind, REQUIRED[kind])
 
 
 def test_auto_attach_without_a_session_is_for_the_root_session() -> None:

@@ -78,7 +78,7 @@ def test_a_page_that_was_put_is_visible_within_the_step() -> None:
     assert transition.put_page(PAGE) is PAGE
     assert transition.page(T) is PAGE
     renamed = transition.put_page(replace(PAGE, title="new"))
-    assert transition.page(T) is renamed
+    assert transition.page(T) is transition.current(PAGE) is renamed
     assert transition.put_page(replace(PAGE, id=U)).id == U
     assert set(transition.state.pages) == {T, U}
 
