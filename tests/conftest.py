@@ -46,8 +46,8 @@ FDS = Path("/proc/self/fd")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """For `-n auto`: three workers per processor, since tests with a real browser mostly wait for it."""
-    return 3 * (os.cpu_count() or 1)
+    """For `-n auto`: two workers per processor, since tests with a real browser mostly wait for it."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(optionalhook=True)
