@@ -45,16 +45,8 @@ from cdp_core.sansio.messages import (
     TypedCommand,
     TypedEvent,
 )
-from cdp_core.sansio.router import (
-    Anomaly,
-    CommandDone,
-    Loss,
-    Output,
-    Router,
-    RouterStatistics,
-    SessionClosed,
-    SessionOpened,
-)
+from cdp_core.sansio.outcomes import Loss
+from cdp_core.sansio.router import Anomaly, CommandDone, Output, Router, RouterStatistics, SessionClosed, SessionOpened
 from cdp_core.sansio.target_table import TargetChanged, TargetCreated, TargetDestroyed, TargetInfo
 from cdp_core.session import SessionStatistics
 from cdp_core.subscriptions import Expectation, Missed, Received, Subscription, SubscriptionStatistics

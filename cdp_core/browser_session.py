@@ -52,6 +52,11 @@ class BrowserSession(Session):
         return self._targets
 
     @property
+    def link(self) -> Link[PageSession]:
+        """The link below all sessions, for a state machine that sends by itself."""
+        return self._link
+
+    @property
     def sessions(self) -> Mapping[SessionId, PageSession]:
         """Every open session of this link, by sessionId, as a live read-only view."""
         return MappingProxyType(self._link.sessions)

@@ -27,7 +27,7 @@ from trio.lowlevel import checkpoint
 from cdp_core.errors import Gone, InvalidArgument, LocalProtocolError
 from cdp_core.replies import PendingReply
 from cdp_core.sansio.messages import Event, Refusal
-from cdp_core.sansio.router import Loss, Outcome
+from cdp_core.sansio.outcomes import Loss, Outcome
 from cdp_core.subscriptions import Sink
 
 _DOMAIN = "[A-Z][A-Za-z0-9]*"
@@ -41,7 +41,7 @@ TRIES: Final = 3
 class LeaseSession(Protocol):
     """The methods of a session that leases use."""
 
-    def send_nowait(self, command: str, params: None = None, /) -> PendingReply[Any]: ...
+    def send_nowait(self, command: str, params: None = None, /, *, bounded: bool = True) -> PendingReply[Any]: ...
 
     def listen(self, methods: tuple[str, ...], sink: Sink, /) -> None: ...
 
@@ -69,7 +69,7 @@ class Leases:
         finally:
             release()
 
-    def take(self, domains: tuple[str, ...]) -> Callable[[], None]:
+    def take(self, domains: tuple[str, ...], tries: int = TRIES) -> Callable[[], None]:
         """Hold domains enabled until the returned function is called."""
         domains = _check(domains)
         taken: list[str] = []
@@ -80,7 +80,7 @@ class Leases:
 
         try:
             for domain in domains:
-                self._take(domain)
+                self._take(domain, tries)
                 taken.append(domain)
         except BaseException:
             release()
@@ -91,19 +91,19 @@ class Leases:
         """Return the number of holders of each domain."""
         return dict(self._holders)
 
-    def _take(self, domain: str) -> None:
+    def _take(self, domain: str, tries: int) -> None:
         if domain in self._holders:
             self._holders[domain] += 1
             return
         if domain == "Page":
             self._watch_dialogs()
         if not (domain == "Page" and self._disable_later):
-            self._enable(domain, TRIES)
+            self._enable(domain, tries)
         self._disable_later = False if domain == "Page" else self._disable_later
         self._holders[domain] = 1
 
     def _enable(self, domain: str, tries: int) -> None:
-        self._session.send_nowait(f"{domain}.enable").on_end(partial(self._answered, domain, tries))
+        self._session.send_nowait(f"{domain}.enable", bounded=False).on_end(partial(self._answered, domain, tries))
 
     def _answered(self, domain: str, tries: int, outcome: Outcome) -> None:
         if tries and domain in self._holders and _renderer_is_gone(outcome):

@@ -28,18 +28,9 @@ from trio.lowlevel import Abort, current_task, reschedule, wait_task_rescheduled
 
 from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError, RemoteProtocolError, TapFailed
 from cdp_core.sansio.messages import CommandId, Event, SessionId
+from cdp_core.sansio.outcomes import Loss, Waiter
 from cdp_core.sansio.redaction import shown_id
-from cdp_core.sansio.router import (
-    Anomaly,
-    CommandDone,
-    Loss,
-    Outcome,
-    Output,
-    Router,
-    RouterStatistics,
-    SessionClosed,
-    SessionOpened,
-)
+from cdp_core.sansio.router import Anomaly, CommandDone, Output, Router, RouterStatistics, SessionClosed, SessionOpened
 from cdp_core.sansio.structs import Struct
 from cdp_core.subscriptions import Routes
 from cdp_core.transports import DirectTransport, JoiningTransport, Transport
@@ -92,13 +83,6 @@ class SessionHandle(Protocol):
 
 
 S = TypeVar("S", bound=SessionHandle)
-
-
-class Waiter(Protocol):
-    """An object that receives the outcome of one command."""
-
-    def settle(self, outcome: Outcome, /) -> None:
-        """Take the outcome of the command."""
 
 
 def check_tap(tap: object) -> None:
@@ -168,7 +152,6 @@ class Link(Generic[S]):
         self._close_timeout = close_timeout
         self._taps = tuple(taps)
         self._logged_anomalies: set[str] = set()
-        self._waiters: dict[CommandId, Waiter] = {}
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
         self._writer: trio.lowlevel.Task | None = None
@@ -200,15 +183,14 @@ class Link(Generic[S]):
                 "wait for replies first.",
                 reason="outbox_full",
             )
-        command_id, text = self.router.command(method, params, session_id)
-        self._waiters[command_id] = waiter
+        command_id, text = self.router.command(method, params, session_id, waiter)
         direct = self._direct
         try:
             if (
                 direct is not None
                 and not joined
                 and not self._outbox
-                and len(self._waiters) <= LONE
+                and self.router.in_flight <= LONE
                 and self._replies_in_batch <= 1
                 and direct.send_now(text)
             ):
@@ -235,7 +217,7 @@ class Link(Generic[S]):
         """Try to give the whole outbox to the transport; return True if nothing is left unsent."""
         if (
             self._joining is None
-            or len(self._outbox) * EARLY_SHARE < len(self._waiters)
+            or len(self._outbox) * EARLY_SHARE < self.router.in_flight
             or self._outbox_bytes > JOINED_WRITE
             or not self._joining.send_joined_now(tuple(self._outbox))
         ):
@@ -245,8 +227,7 @@ class Link(Generic[S]):
         return self._direct is None or not self._direct.unsent
 
     def abandon(self, command_id: CommandId) -> None:
-        """Forget the waiter of a command; a reply that still comes is a late reply."""
-        self._waiters.pop(command_id, None)
+        """Abandon a command: its waiter gets no outcome, and a reply that still comes is late."""
         self.router.abandon(command_id)
 
     async def write(self) -> None:
@@ -371,9 +352,7 @@ class Link(Generic[S]):
             except Exception as error:  # noqa: BLE001 - the embedder's own code; the waiter is served all the same
                 self._tap_failed(tap, error)
         if isinstance(output, CommandDone):
-            waiter = self._waiters.pop(output.id, None)
-            if waiter is not None:
-                waiter.settle(output.outcome)
+            output.waiter.settle(output.outcome)
         elif isinstance(output, SessionClosed):
             self._end_session(output, session)
         elif isinstance(output, Anomaly):

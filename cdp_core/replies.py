@@ -12,8 +12,8 @@ from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task
 from cdp_core.errors import LocalProtocolError
 from cdp_core.link import Link
 from cdp_core.sansio.messages import CommandId, Refusal, Result, SessionId
+from cdp_core.sansio.outcomes import Outcome, failure_of
 from cdp_core.sansio.redaction import shown_id
-from cdp_core.sansio.router import Outcome, failure_of
 
 R = TypeVar("R")
 
@@ -65,7 +65,8 @@ class Reply(Generic[R]):
         raise trio.WouldBlock
 
     def settle(self, outcome: Outcome, /) -> None:
-        self._end(outcome)
+        if self._outcome is None:
+            self._end(outcome)
 
     def _end(self, outcome: Outcome | _Abandoned) -> None:
         self._outcome = outcome
@@ -76,6 +77,7 @@ class Reply(Generic[R]):
     def _on_cancel(self, _raise_cancel: object) -> Abort:
         """Abandon the command: its only waiter was cancelled."""
         self._link.abandon(self.id)
+        self._outcome, self._task = ABANDONED, None  # its outcome may be in the batch that is being delivered
         return Abort.SUCCEEDED
 
 
@@ -100,9 +102,10 @@ class PendingReply(Reply[R]):
         return super().unwrap()
 
     def settle(self, outcome: Outcome, /) -> None:
-        super().settle(outcome)
-        if self._on_end is not None:
-            self._on_end(outcome)
+        if self._outcome is None:
+            self._end(outcome)
+            if self._on_end is not None:
+                self._on_end(outcome)
 
     @property
     def ended(self) -> bool:

@@ -18,11 +18,11 @@ from typing import Any, TypeVar, overload
 from trio.lowlevel import checkpoint_if_cancelled, current_task, wait_task_rescheduled
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.leases import Leases
+from cdp_core.leases import TRIES, Leases
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply, Reply, report_refusal
 from cdp_core.sansio.messages import Event, Json, SessionId, TypedCommand, TypedEvent
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import Struct
 from cdp_core.subscriptions import MAX_BYTES, Expectation, Missed, Routes, Sink, Subscription
 
@@ -297,12 +297,13 @@ class Session:
         """
         return self._leases.hold(domains)
 
-    def lease(self, *domains: str) -> Callable[[], None]:
+    def lease(self, *domains: str, retry: bool = True) -> Callable[[], None]:
         """Hold domains enabled without waiting, for example in a tap.
 
-        The returned function ends the leases; it is idempotent.
+        The returned function ends the leases; it is idempotent. With `retry` an `enable` that found its renderer process
+        gone is sent again; otherwise the caller does that.
         """
-        return self._leases.take(domains)
+        return self._leases.take(domains, TRIES if retry else 0)
 
     def closed(self, loss: Loss, /) -> None:
         self._loss = loss

@@ -8,7 +8,7 @@ and leaves out the browser's own interface. For each new session the holders' co
 go out in one write, in this order, none awaited: a setup command may stay unanswered as long as a dialog is open
 (fact 15), and the resume must always be sent (fact 7). Targets of types that no holder asked for are resumed too.
 
-The bridge keeps one session per target: a second is resumed and ended, or every event would come twice (fact 47).
+Who is armed, and which session is one too many, is decided in `sansio/attaching.py`; here the orders are carried out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import builtins
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import attrs
@@ -33,9 +33,10 @@ from cdp_core.errors import (
 )
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply
+from cdp_core.sansio.attaching import ArmSession, Attaching, EndSession, Order, ResumeSession
 from cdp_core.sansio.messages import BrowserContextId, Event, Json, Result, SessionId, TargetId, TypedCommand
+from cdp_core.sansio.outcomes import Failure, Outcome, failure_of
 from cdp_core.sansio.redaction import shown_id
-from cdp_core.sansio.router import Failure, Outcome, failure_of
 from cdp_core.sansio.structs import Struct
 from cdp_core.sansio.target_table import (
     AUTO_ATTACH,
@@ -85,10 +86,9 @@ class TargetBridge:
         self._known = False  # before the reply, every announced creation is an old target
         self._subscriptions: builtins.list[Subscription[Any]] = []
         self._expectations: builtins.list[ExpectationBox[TargetInfo]] = []
+        self._attaching = Attaching(link.sessions)
         self._locks: dict[TargetId, trio.Lock] = {}
-        self._fresh_in_flight: dict[TargetId, int] = {}
         self._holders: builtins.list[_Holder] = []
-        self._duplicates_ended = 0
 
     # ── listing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -140,7 +140,7 @@ class TargetBridge:
         lock = self._locks.setdefault(target, trio.Lock())
         try:
             async with lock:
-                session = None if fresh else self._session_on(target)
+                session = None if fresh else self._shared(target)
                 if session is None:
                     session = await self._attach(target, fresh=fresh)
                 session.holders += 1
@@ -253,7 +253,7 @@ class TargetBridge:
             discovering=self._discovery is not None,
             targets=len(self._table.targets),
             auto_attach_holders=len(self._holders),
-            duplicates_ended=self._duplicates_ended,
+            duplicates_ended=self._attaching.duplicates_ended,
         )
 
     # ── called by the reader task ────────────────────────────────────────────────────────────────────────────────────
@@ -264,12 +264,8 @@ class TargetBridge:
             self._announce(change)
         if event.method != "Target.attachedToTarget" or not self._holders:
             return
-        try:
-            session = self._link.sessions.get(SessionId(str(event.params.get("sessionId"))))
-        except RemoteProtocolError:  # it opened no session; the router reported that
-            return
-        if session is not None and not session.armed:
-            self._on_session(session)
+        with suppress(RemoteProtocolError):  # it opened no session; the router reported that
+            self._obey(self._attaching.opened(SessionId(str(event.params.get("sessionId")))))
 
     def end(self, error: Callable[[], BaseException], /) -> None:
         for subscription in self._subscriptions:
@@ -288,44 +284,57 @@ class TargetBridge:
             for box in tuple(self._expectations):
                 box.offer(change.target)
 
-    def _on_session(self, session: PageSession) -> None:
-        other = self._session_on(session.target_id, besides=session)
-        if other is None:
-            session.automatic = not self._locks.get(session.target_id)
-            self._arm(session)
-        elif self._fresh_in_flight.get(session.target_id):
-            session.fresh = True
-        else:
-            self._duplicates_ended += 1
-            session.resume(joined=True)
-            parent: Session = self._link.sessions[session.parent] if session.parent is not None else self._root
-            parent._start("Target.detachFromTarget", {"sessionId": session.session_id}, joined=True).on_end()
-            if not other.armed:
-                self._arm(other)
+    def _obey(self, orders: Iterable[Order]) -> None:
+        for order in orders:
+            if isinstance(order, ArmSession):
+                session = self._link.sessions[order.session_id]
+                self._send_first(session)
+                self.let_run(session)
+            elif isinstance(order, ResumeSession):
+                self._link.sessions[order.session_id].resume(joined=True)
+            elif isinstance(order, EndSession):
+                self._session(order.parent)._start(
+                    "Target.detachFromTarget", {"sessionId": order.session_id}, joined=True
+                ).on_end()
+            else:
+                self._session(order.session_id)._start("Target.setAutoAttach", NO_AUTO_ATTACH, joined=True).on_end()
 
-    def _arm(self, session: PageSession) -> None:
-        session.armed = True
+    def _session(self, session_id: SessionId | None) -> Session:
+        return self._root if session_id is None else self._link.sessions[session_id]
+
+    def arm(self, session: PageSession) -> None:
+        """Arm a session before the bridge does: for a tap that goes on sending, then calls `let_run`."""
+        self.claim(session)
+        self._send_first(session)
+
+    def claim(self, session: PageSession) -> None:
+        """Decide about a session before the bridge does: for a tap that sends all that the session needs."""
+        self._attaching.claim(session)
+
+    def _send_first(self, session: PageSession) -> None:
         for holder in self._holders:
             holder.prepare(session)
         session._start("Target.setAutoAttach", AUTO_ATTACH, joined=True).on_end()
+
+    def let_run(self, session: PageSession) -> None:
+        """Resume the target of an armed session, and hand the session to the holders."""
         session.resume(joined=True)
         for holder in self._holders:
             holder.hand_out(session)
 
+    def attach_under_way(self, target_id: TargetId) -> bool:
+        """True while a caller of `attach` waits for a session on this target."""
+        return self._attaching.under_way(target_id)
+
     def _end_auto_attach(self) -> None:
         try:
-            self._root._start("Target.setAutoAttach", NO_AUTO_ATTACH, joined=True).on_end()
-            for session in self._link.sessions.values():
-                if session.armed and not session.automatic:
-                    session._start("Target.setAutoAttach", NO_AUTO_ATTACH, joined=True).on_end()
-                session.armed = False
+            self._obey(self._attaching.over())
         except Gone:
             log.debug("auto-attach ended with its link")
 
     async def _attach(self, target: TargetId, *, fresh: bool) -> PageSession:
-        if fresh:
-            self._fresh_in_flight[target] = self._fresh_in_flight.get(target, 0) + 1
         reply = self._root.send_nowait("Target.attachToTarget", {"targetId": target, "flatten": True})
+        self._attaching.begin(target, fresh=fresh)
         try:
             with _translate_unknown_target(target):
                 attached = await reply.wait()
@@ -333,12 +342,11 @@ class TargetBridge:
             reply.on_end(self._detach_orphan)  # the session that is about to open has no holder
             raise
         finally:
-            if fresh:
-                self._fresh_in_flight[target] -= 1
+            self._attaching.end(target, fresh=fresh)
         session_id = SessionId(_required_id(attached, "sessionId"))
         session = self._link.sessions.get(session_id)
         if session is None and not fresh:
-            session = self._session_on(target)
+            session = self._shared(target)
         if session is None:
             raise SessionGone(
                 f"The session on target {shown_id(target)} ended as soon as it was opened; list the targets again.",
@@ -351,16 +359,11 @@ class TargetBridge:
 
     def _detach_orphan(self, outcome: Outcome) -> None:
         if isinstance(outcome, Result):
-            session = self._link.sessions.get(SessionId(str(outcome.value.get("sessionId"))))
-            if session is not None and not session.holders and not session.automatic:
-                session.fresh = True  # `attach` must not return a session that is about to end
-                self._root._start("Target.detachFromTarget", {"sessionId": session.session_id}, joined=True).on_end()
+            self._obey(self._attaching.orphaned(SessionId(str(outcome.value.get("sessionId")))))
 
-    def _session_on(self, target: TargetId, *, besides: PageSession | None = None) -> PageSession | None:
-        for session in self._link.sessions.values():
-            if session.target_id == target and session is not besides and not session.fresh:
-                return session
-        return None
+    def _shared(self, target: TargetId) -> PageSession | None:
+        session_id = self._attaching.session_on(target)
+        return None if session_id is None else self._link.sessions[session_id]
 
     def _listen(self) -> None:
         self._root._routes()  # raises if the link has ended

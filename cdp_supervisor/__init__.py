@@ -30,6 +30,7 @@ from cdp_supervisor.errors import (
 )
 from cdp_supervisor.opening import open_supervisor
 from cdp_supervisor.recording import replay
+from cdp_supervisor.sansio import requests
 from cdp_supervisor.sansio.changes import (
     Change,
     DialogClosed,
@@ -44,24 +45,23 @@ from cdp_supervisor.sansio.changes import (
 )
 from cdp_supervisor.sansio.dialog_view import DialogView
 from cdp_supervisor.sansio.effects import Note, Send
-from cdp_supervisor.sansio.extensions import Extension, FoldingExtension
+from cdp_supervisor.sansio.extensions import AnsweringExtension, Extension, FoldingExtension
 from cdp_supervisor.sansio.health import Health
-from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, TimePassed
+from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, Replied, Stopping, TimePassed
 from cdp_supervisor.sansio.options import DialogPolicy, DialogType, Limits, Policy, Reconnect, Scope
-from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
+from cdp_supervisor.sansio.requests import *  # noqa: F403 - its list names every request
 from cdp_supervisor.sansio.state import Deadline
-from cdp_supervisor.sansio.step import StopReport
+from cdp_supervisor.sansio.stopping import StopReport
 from cdp_supervisor.sansio.view import FrameView, LinkView, PageView, SessionView, Snapshot
 from cdp_supervisor.supervisor import BlockedCall, Supervisor
 
 __all__ = [
     "AmbiguousDialog",
     "AmbiguousTarget",
-    "AwaitCall",
+    "AnsweringExtension",
     "BlockedByDialog",
     "BlockedCall",
     "BrowserEvent",
-    "Call",
     "CallTimedOut",
     "Change",
     "Connect",
@@ -74,7 +74,6 @@ __all__ = [
     "DialogUnanswerable",
     "DialogView",
     "Extension",
-    "Focus",
     "FoldingExtension",
     "FrameAdded",
     "FrameNavigated",
@@ -97,16 +96,14 @@ __all__ = [
     "PageView",
     "Policy",
     "Reconnect",
-    "Recover",
-    "RespondToDialog",
+    "Replied",
     "Scope",
     "ScriptFailed",
     "Send",
     "SessionView",
-    "SetPolicy",
     "Snapshot",
-    "Stop",
     "StopReport",
+    "Stopping",
     "Supervisor",
     "SupervisorEngine",
     "SupervisorError",
@@ -120,5 +117,6 @@ __all__ = [
     "open_supervisor",
     "replay",
 ]
+__all__ += requests.__all__
 
 logging.getLogger("cdp_supervisor").addHandler(logging.NullHandler())

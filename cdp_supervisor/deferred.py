@@ -17,6 +17,7 @@ from typing import Final
 
 from cdp_core.sansio.messages import Event
 from cdp_supervisor.sansio.effects import Effect
+from cdp_supervisor.sansio.extensions import page_of
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.step import (
@@ -76,8 +77,7 @@ class DeferredEvents:
         if type(event) is not Event or len(event.raw) > MAX_BYTES:
             return False
         state, waiting = self.published
-        session_id = event.session_id
-        page = None if session_id is None else state.page_of.get(session_id)
+        page = page_of(state, event)
         if waiting:
             last = waiting[-1]
             if (

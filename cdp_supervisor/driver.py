@@ -36,41 +36,34 @@ from cdp_core import (
     Gone,
     InvalidArgument,
     Output,
-    PendingReply,
-    Result,
+    PageSession,
     SessionClosed,
     SessionGone,
-    SessionId,
-    SessionOpened,
     Subscription,
     Transport,
     open_browser_session,
 )
+from cdp_core.link import Link
+from cdp_core.sansio.outcomes import Waiter
 from cdp_supervisor.change_feed import ChangeFeed
 from cdp_supervisor.errors import UnsupportedBackend
-from cdp_supervisor.runner import Runner
-from cdp_supervisor.sansio import effects
+from cdp_supervisor.performing import Performer, Shared
 from cdp_supervisor.sansio.changes import Change
-from cdp_supervisor.sansio.deadlines import first_at
-from cdp_supervisor.sansio.effects import Answer, Disconnect, Effect, Forget, Note, Publish, Release, Send
+from cdp_supervisor.sansio.effects import Answer, Note, Send
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
-    CommandEnded,
     Input,
     Instant,
     LinkDown,
     LinkUp,
-    NotSent,
     RequestCancelled,
     RequestReceived,
     TimePassed,
 )
-from cdp_supervisor.sansio.replies import value_of
 from cdp_supervisor.sansio.requests import Request, Stop
 from cdp_supervisor.sansio.state import State
-from cdp_supervisor.sansio.step import StopReport
+from cdp_supervisor.sansio.stopping import StopReport
 from cdp_supervisor.shared_link import SharedLink
-from cdp_supervisor.translation import closed_input, opened_input
 
 Connect = Address | Callable[[], Awaitable[Address | Transport]]
 """An address, or an async function that returns one (or a transport) before each connect.
@@ -116,8 +109,9 @@ class Driver:
         *,
         record: Callable[[Input], None] | None = None,
     ) -> None:
-        self.runner = Runner(state, self._perform, record=record)
+        self.runner = Performer(state, self, record=record)
         self.browser: BrowserSession | None = None
+        self._link: Link[PageSession] | None = None
         self.started = trio.Event()
         """Set when the first link is up and its pages are known, or when the start has failed."""
         self.start_failure: Exception | None = None
@@ -134,14 +128,9 @@ class Driver:
         self._options = options
         self._used = self.runner.used_events
         """The event methods that are fed to the state machine; true if the event may be deferred."""
-        self._generation = state.generation
         self._dial = trio.Event()
         self._dial.set()
         self._disconnect_scope, self._disconnect_reason = trio.CancelScope(), ""
-        self._tickets: dict[CommandId, int] = {}
-        self._replies: dict[int, PendingReply[Any]] = {}
-        self._opening: set[int] = set()
-        """Tickets of `Target.attachToTarget` commands: the supervisor has to detach these sessions."""
         self._shared: SharedLink | None = None
         self._pending_requests: dict[int, _PendingRequest] = {}
         self._last_request = 0
@@ -191,7 +180,7 @@ class Driver:
             with trio.move_on_at(self._alarm_at):
                 await self._alarm.wait()
             if trio.current_time() >= self._alarm_at:
-                self._feed(TimePassed(at=self.now(), generation=self._generation))
+                self.runner.feed(TimePassed(at=self.now(), generation=self.runner.generation))
 
     async def _hold_one_link(self) -> None:
         """Connect once, and hold the link until it ends."""
@@ -222,9 +211,12 @@ class Driver:
     def _link_is_up(self, browser: BrowserSession, *, owned: bool) -> None:
         self.browser = browser
         self._batches, self._batch = browser.batches, -1
+        self._link = browser.link
         self._shared = SharedLink(browser, owned=owned)
         open_sessions = () if owned else self._shared.tap(self._tap)
-        self._feed(LinkUp(at=self.now(), generation=self._generation, owned=owned, browser_id=browser.browser_id))
+        self.runner.feed(
+            LinkUp(at=self.now(), generation=self.runner.generation, owned=owned, browser_id=browser.browser_id)
+        )
         for output in open_sessions:
             self._tap(output)
 
@@ -236,14 +228,14 @@ class Driver:
         self._link_is_down(reason, final=final)
 
     def _link_is_down(self, reason: str, *, final: bool = False) -> None:
-        self._tickets.clear()
-        self._replies.clear()
-        self._opening.clear()
+        self.runner.link_ended()
         self.release()
-        self.browser = None
+        self.browser = self._link = None
         self._batches, self._batch = Batches(), -1
         jitter = random.random()  # noqa: S311 - it spreads clients out, and protects no secret
-        self._feed(LinkDown(at=self.now(), generation=self._generation, reason=reason, jitter=jitter, final=final))
+        self.runner.feed(
+            LinkDown(at=self.now(), generation=self.runner.generation, reason=reason, jitter=jitter, final=final)
+        )
         if not self.started.is_set() and self.runner.state.link.phase == "gave_up":
             self.start_failure = ConnectionLost(
                 f"The link ended before its pages were known ({reason}).", reason=reason
@@ -260,11 +252,9 @@ class Driver:
     def now(self) -> Instant:
         return Instant(mono=self._clock(), wall=time.time())
 
-    def _feed(self, input: Input) -> None:  # noqa: A002 - the glossary's word
-        state = self.runner.feed(input)
-        if state is None:
-            return
-        if first_at(state.deadlines) < self._alarm_at:
+    def fed(self, state: State) -> None:
+        """Wake `keep_time` for an earlier deadline; end the subscribers of changes with the supervisor."""
+        if state.deadlines and state.deadlines[0][0][0] < self._alarm_at:
             self._alarm.set()
         if state.link.phase in OVER:
             self._end_changes()  # the changes of the last input are published already
@@ -275,27 +265,12 @@ class Driver:
             deferrable = self._used.get(output.method)
             if deferrable is not None:
                 at = self._batch_time if self._batches.count == self._batch else self._time_of_batch()
-                if not deferrable or not self.runner.defer(at, self._generation, output):
-                    self._feed(BrowserEvent(at=at, generation=self._generation, event=output))
-        elif self.runner.state.link.phase == "stopped":
-            pass  # the stop report is final: what ends later is not in it
-        elif isinstance(output, CommandDone):
-            ticket = self._tickets.pop(output.id, None)
-            if ticket is not None:
-                self._command_ended(ticket, output)
-        elif isinstance(output, SessionOpened):
-            self._feed(opened_input(output, self.now(), self._generation))
-        elif isinstance(output, SessionClosed):
-            if self._shared is not None:
+                if not deferrable or not self.runner.defer(at, self.runner.generation, output):
+                    self.runner.feed(BrowserEvent(at=at, generation=self.runner.generation, event=output))
+        elif not isinstance(output, CommandDone):  # its waiter has the outcome
+            if isinstance(output, SessionClosed) and self._shared is not None:
                 self._shared.session_closed(output.session_id)
-            self._feed(closed_input(output, self.now(), self._generation))
-
-    def _command_ended(self, ticket: int, done: CommandDone) -> None:
-        self._replies.pop(ticket, None)
-        if ticket in self._opening and isinstance(done.outcome, Result) and self._shared is not None:
-            self._shared.opened(SessionId(str(value_of(done.outcome).get("sessionId"))))
-        self._opening.discard(ticket)
-        self._feed(CommandEnded(at=self.now(), generation=self._generation, ticket=ticket, outcome=done.outcome))
+            self.runner.take(output)
 
     def _time_of_batch(self) -> Instant:
         """Return when the reader task received the current batch; the clock is read once per batch."""
@@ -322,7 +297,9 @@ class Driver:
             await pending.answered.wait()
         except trio.Cancelled:
             if self._pending_requests.pop(request_id, None) is not None:
-                self._feed(RequestCancelled(at=self.now(), generation=self._generation, request_id=request_id))
+                self.runner.feed(
+                    RequestCancelled(at=self.now(), generation=self.runner.generation, request_id=request_id)
+                )
             raise
         assert pending.answer is not None
         if pending.answer.error is not None:
@@ -334,7 +311,9 @@ class Driver:
         self._last_request += 1
         request_id = self._last_request
         pending = self._pending_requests[request_id] = _PendingRequest()
-        self._feed(RequestReceived(at=self.now(), generation=self._generation, request_id=request_id, request=request))
+        self.runner.feed(
+            RequestReceived(at=self.now(), generation=self.runner.generation, request_id=request_id, request=request)
+        )
         return request_id, pending
 
     async def stop(self) -> StopReport:
@@ -344,72 +323,51 @@ class Driver:
             await pending.answered.wait()
         if pending.answer is None:  # the task that keeps the time has failed
             at = Instant(mono=trio.current_time() + STOP_WITHIN, wall=time.time())
-            self._feed(TimePassed(at=at, generation=self._generation))
+            self.runner.feed(TimePassed(at=at, generation=self.runner.generation))
         self.release()
         report = None if pending.answer is None else pending.answer.value
         return (
             report if isinstance(report, StopReport) else StopReport(left=("unknown, since the stop was not answered",))
         )
 
-    # ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── the port of the state machine ────────────────────────────────────────────────────────────────────────────────
 
-    def _perform(self, effect: Effect) -> None:
-        if isinstance(effect, Publish):
-            self._changes.publish(effect.change)
-        elif isinstance(effect, Send):
-            self._send(effect)
-        elif isinstance(effect, Answer):
-            pending = self._pending_requests.pop(effect.request_id, None)
-            if pending is not None:
-                pending.answer = effect
-                pending.answered.set()
-        elif isinstance(effect, Note):
-            _log(effect)
-        elif isinstance(effect, effects.Dial):
-            self._generation = effect.generation
-            self._dial.set()
-        elif isinstance(effect, Disconnect):
-            self._disconnect_reason = effect.reason
-            self._disconnect_scope.cancel()
-        elif isinstance(effect, Forget):
-            self._abandon(effect.ticket)
-        elif self._shared is not None and not isinstance(effect, Release):  # `stop` releases
+    def command(self, effect: Send, waiter: Waiter) -> CommandId:
+        """Send a command on the link. Raises CdpError if it cannot be sent."""
+        link = self._link
+        if link is None:
+            raise SessionGone("The link is down.", reason="link_down", session_id=effect.session_id or "")
+        return link.command(effect.method, effect.params, effect.session_id, waiter, bounded=effect.bounded)
+
+    def abandon(self, command_id: CommandId) -> None:
+        if self._link is not None:
+            self._link.abandon(command_id)
+
+    def share(self, effect: Shared) -> None:
+        if self._shared is not None:
             with suppress(CdpError):  # the session or the link has just ended: an input follows
                 self._shared.share(effect)
 
-    def _abandon(self, ticket: int) -> None:
-        reply = self._replies.pop(ticket, None)
-        if reply is not None:
-            self._tickets.pop(reply.id, None)
-            reply.abandon()
+    def answer(self, answer: Answer) -> None:
+        pending = self._pending_requests.pop(answer.request_id, None)
+        if pending is not None:
+            pending.answer = answer
+            pending.answered.set()
 
-    def _send(self, effect: Send) -> None:
-        browser = self.browser
-        try:
-            if browser is None:
-                raise SessionGone("The link is down.", reason="link_down", session_id=effect.session_id or "")
-            session = browser if effect.session_id is None else browser.sessions.get(effect.session_id)
-            if session is None:
-                raise SessionGone("The session has ended.", reason="ended", session_id=effect.session_id or "")
-            reply = session.send_nowait(effect.method, effect.params, bounded=self._is_bounded(effect))
-        except CdpError as error:
-            if not effect.ticket:  # an extension gets no `CommandEnded`: it would send again at once
-                self.runner.unsent += 1
-                return
-            outcome = NotSent(error=error)
-            self._feed(CommandEnded(at=self.now(), generation=self._generation, ticket=effect.ticket, outcome=outcome))
-            return
-        reply.on_end()
-        if effect.ticket:
-            self._tickets[reply.id] = effect.ticket
-            self._replies[effect.ticket] = reply
-            if effect.method == "Target.attachToTarget":
-                self._opening.add(effect.ticket)
+    def publish(self, change: Change) -> None:
+        self._changes.publish(change)
 
-    def _is_bounded(self, effect: Send) -> bool:
-        """True for calls and extensions; the supervisor's own commands are few, and must always be sent."""
-        ticket = self.runner.state.tickets.get(effect.ticket)
-        return ticket is None or ticket.purpose == "call"
+    def note(self, note: Note) -> None:
+        level = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}[note.level]
+        fields = " ".join(f"{name}={value}" for name, value in note.fields.items())
+        log.log(level, "%s (%s)", note.text, fields)
+
+    def dial(self, _generation: int) -> None:
+        self._dial.set()
+
+    def disconnect(self, reason: str) -> None:
+        self._disconnect_reason = reason
+        self._disconnect_scope.cancel()
 
     # ── subscribers ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -456,9 +414,3 @@ def _is_new(page: Any) -> bool:
         and page.crashed is None
         and not page.dialogs
     )
-
-
-def _log(note: Note) -> None:
-    level = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}[note.level]
-    fields = " ".join(f"{name}={value}" for name, value in note.fields.items())
-    log.log(level, "%s (%s)", note.text, fields)

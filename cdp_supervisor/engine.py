@@ -23,21 +23,20 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from cdp_core.errors import CdpError, InvalidArgument
-from cdp_core.sansio.messages import CommandId, Event, Payload, SessionId
-from cdp_core.sansio.router import CommandDone, Loss, Output, Router, SessionClosed, SessionOpened
-from cdp_supervisor.runner import Runner
+from cdp_core.sansio.messages import CommandId, Event, Payload
+from cdp_core.sansio.outcomes import Loss, Waiter
+from cdp_core.sansio.router import CommandDone, Output, Router
+from cdp_supervisor.performing import IGNORED, Performer, Shared, commands_of
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.effects import Answer, Dial, Disconnect, Effect, Forget, Note, Publish, Send
+from cdp_supervisor.sansio.effects import Answer, Note, Send
 from cdp_supervisor.sansio.extensions import Extension
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
-    CommandEnded,
     Input,
     Instant,
     LinkDown,
     LinkUp,
-    NotSent,
     RequestCancelled,
     RequestReceived,
     TimePassed,
@@ -46,7 +45,6 @@ from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.requests import Request
 from cdp_supervisor.sansio.state import Deadline, State, initial_state
 from cdp_supervisor.sansio.view import Snapshot
-from cdp_supervisor.translation import closed_input, commands_of, opened_input
 
 Moment = Instant | float
 """A moment in seconds, on a clock that never goes back; an `Instant` has the wall time as well."""
@@ -70,8 +68,7 @@ class SupervisorEngine:
     ) -> None:
         if sessions not in ("own", "adopt"):
             raise InvalidArgument(f"sessions must be 'own' or 'adopt', not {sessions!r}.")
-        self._first_command_id = first_command_id
-        self._router = Router(first_command_id=first_command_id)
+        self._port = _Port(first_command_id)
         state = initial_state(
             policy=policy,
             scope=scope,
@@ -81,38 +78,26 @@ class SupervisorEngine:
             adopting=sessions == "adopt",
             extensions=(ConsoleRing(), *extensions),
         )
-        self._runner = Runner(state, self._perform, record=None if record is None else record(state))
-        self._at = Instant(mono=0.0)
-        self._out: list[bytes] = []
-        self._tickets: dict[CommandId, int] = {}
-        self._ids: dict[int, CommandId] = {}
+        self._runner = Performer(state, self._port, record=None if record is None else record(state))
         self._last_request = 0
-        self._answers: dict[int, Answer] = {}
-        self._changes: list[Change] = []
-        self._notes: list[Note] = []
-        self._dial = True
-        self._disconnect_reason = ""
 
     # ── the link ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def link_up(self, at: Moment, *, browser_id: str | None = None) -> None:
         """Begin a link: send what `outgoing` returns over it."""
-        at = self._at = _instant(at)
-        self._router = Router(first_command_id=self._first_command_id)
-        self._out.clear()
-        self._tickets.clear()
-        self._ids.clear()
-        self._dial, self._disconnect_reason = False, ""
+        at = self._port.at = _instant(at)
+        self._port.begin_link()
+        self._runner.link_ended()
         self._runner.feed(LinkUp(at=at, generation=self._runner.generation, browser_id=browser_id))
 
     def link_down(self, reason: str, at: Moment, *, jitter: float = 0.5, final: bool = False) -> None:
         """End the link, or report that it could not be made."""
-        at = self._at = _instant(at)
+        at = self._port.at = _instant(at)
         loss = Loss(kind="connection", reason=reason, detail="The link to the browser ended.")
-        for output in self._router.lost(loss):
+        for output in self._port.router.lost(loss):
             self._take(output, at)
-        self._out.clear()
-        self._disconnect_reason = ""
+        self._port.out.clear()
+        self._port.wants_end = ""
         self._runner.feed(
             LinkDown(at=at, generation=self._runner.generation, reason=reason, jitter=jitter, final=final)
         )
@@ -120,24 +105,24 @@ class SupervisorEngine:
     @property
     def wants_link(self) -> bool:
         """True if the caller has to connect now."""
-        return self._dial
+        return self._port.wants_link
 
     @property
     def wants_end(self) -> str:
         """Why the caller has to end the link, which does not answer; empty if it need not."""
-        return self._disconnect_reason
+        return self._port.wants_end
 
     # ── messages and time ────────────────────────────────────────────────────────────────────────────────────────────
 
     def receive(self, payload: Payload, at: Moment) -> bool:
         """Take in one message of the browser. True: it answers a command of the engine, so do not pass it on."""
-        at = self._at = _instant(at)
-        ours = False
-        before = self._router.statistics().late_replies
-        for output in self._router.receive(payload):
+        at = self._port.at = _instant(at)
+        ours, router = False, self._port.router
+        late = router.late_replies
+        for output in router.receive(payload):
             ours = ours or isinstance(output, CommandDone)
             self._take(output, at)
-        return ours or self._router.statistics().late_replies > before
+        return ours or router.late_replies > late
 
     def adopt(
         self,
@@ -159,12 +144,12 @@ class SupervisorEngine:
 
     def time_passed(self, at: Moment) -> None:
         """Feed the time, so that due deadlines take effect."""
-        at = self._at = _instant(at)
+        at = self._port.at = _instant(at)
         self._runner.feed(TimePassed(at=at, generation=self._runner.generation))
 
     def outgoing(self) -> list[bytes]:
         """Take out the messages to send."""
-        out, self._out = self._out, []
+        out, self._port.out = self._port.out, []
         return out
 
     def next_deadline(self) -> Deadline | None:
@@ -175,7 +160,7 @@ class SupervisorEngine:
 
     def request(self, request: Request, at: Moment) -> int:
         """Feed a request; `answers()` will have its answer under the id that this returns."""
-        at = self._at = _instant(at)
+        at = self._port.at = _instant(at)
         self._last_request += 1
         self._runner.feed(
             RequestReceived(at=at, generation=self._runner.generation, request_id=self._last_request, request=request)
@@ -184,22 +169,22 @@ class SupervisorEngine:
 
     def cancel(self, request_id: int, at: Moment) -> None:
         """Cancel a request: its answer is no longer needed."""
-        at = self._at = _instant(at)
+        at = self._port.at = _instant(at)
         self._runner.feed(RequestCancelled(at=at, generation=self._runner.generation, request_id=request_id))
 
     def answers(self) -> dict[int, Answer]:
         """Take out the answers so far, by request id."""
-        answers, self._answers = self._answers, {}
+        answers, self._port.answers = self._port.answers, {}
         return answers
 
     def changes(self) -> list[Change]:
         """Take out the changes so far."""
-        changes, self._changes = self._changes, []
+        changes, self._port.changes = self._port.changes, []
         return changes
 
     def notes(self) -> list[Note]:
         """Take out the lines for the log."""
-        notes, self._notes = self._notes, []
+        notes, self._port.notes = self._port.notes, []
         return notes
 
     def snapshot(self, at: Moment | None = None) -> Snapshot:
@@ -213,66 +198,72 @@ class SupervisorEngine:
         """The whole state."""
         return self._runner.state
 
-    # ── between the router and the state machine ─────────────────────────────────────────────────────────────────────
+    # ── the port of the state machine ────────────────────────────────────────────────────────────────────────────────
 
     def _take(self, output: Output, at: Instant) -> None:
-        generation = self._runner.generation
-        if isinstance(output, Event):
+        if isinstance(output, CommandDone):
+            output.waiter.settle(output.outcome)
+        elif isinstance(output, Event):
             deferrable = self._runner.used_events.get(output.method)
+            generation = self._runner.generation
             if deferrable is not None and not (deferrable and self._runner.defer(at, generation, output)):
                 self._runner.feed(BrowserEvent(at=at, generation=generation, event=output))
-        elif isinstance(output, CommandDone):
-            ticket = self._tickets.pop(output.id, None)
-            if ticket is not None:
-                self._ids.pop(ticket, None)
-                self._runner.feed(CommandEnded(at=at, generation=generation, ticket=ticket, outcome=output.outcome))
-        elif isinstance(output, SessionOpened):
-            self._runner.feed(opened_input(output, at, generation))
-        elif isinstance(output, SessionClosed):
-            self._runner.feed(closed_input(output, at, generation))
-
-    def _perform(self, effect: Effect) -> None:
-        if isinstance(effect, Send):
-            self._send(effect)
-        elif isinstance(effect, Forget):
-            command_id = self._ids.pop(effect.ticket, None)
-            if command_id is not None:
-                self._tickets.pop(command_id, None)
-                self._router.abandon(command_id)
-        elif isinstance(effect, Answer):
-            self._answers[effect.request_id] = effect
-        elif isinstance(effect, Publish):
-            self._changes.append(effect.change)
-        elif isinstance(effect, Note):
-            self._notes.append(effect)
-        elif isinstance(effect, Dial):
-            self._dial = True
-        elif isinstance(effect, Disconnect):
-            self._disconnect_reason = effect.reason
         else:
-            for command in commands_of(effect):
-                with suppress(CdpError):  # the session has just ended: an input follows
-                    self._write(*command)
+            self._runner.take(output)
 
-    def _send(self, effect: Send) -> None:
-        try:
-            command_id = self._write(effect.method, effect.params, effect.session_id)
-        except CdpError as error:
-            if not effect.ticket:  # an extension gets no `CommandEnded`: it would send again at once
-                self._runner.unsent += 1
-                return
-            generation = self._runner.generation
-            ended = CommandEnded(at=self._at, generation=generation, ticket=effect.ticket, outcome=NotSent(error=error))
-            self._runner.feed(ended)
-            return
-        if effect.ticket:
-            self._tickets[command_id] = effect.ticket
-            self._ids[effect.ticket] = command_id
 
-    def _write(self, method: str, params: Any, session_id: SessionId | None) -> CommandId:
-        command_id, text = self._router.command(method, params, session_id)
-        self._out.append(text)
+class _Port:
+    """Where the engine's effects go: its router, and the lists that the caller takes out."""
+
+    def __init__(self, first_command_id: int) -> None:
+        self.first_command_id = first_command_id
+        self.router = Router(first_command_id=first_command_id)
+        self.at = Instant(mono=0.0)
+        self.out: list[bytes] = []
+        self.answers: dict[int, Answer] = {}
+        self.changes: list[Change] = []
+        self.notes: list[Note] = []
+        self.wants_link = True
+        self.wants_end = ""
+
+    def begin_link(self) -> None:
+        self.router = Router(first_command_id=self.first_command_id)
+        self.out.clear()
+        self.wants_link, self.wants_end = False, ""
+
+    def now(self) -> Instant:
+        return self.at
+
+    def fed(self, state: State) -> None:
+        """The caller asks for the next deadline itself."""
+
+    def command(self, effect: Send, waiter: Waiter) -> CommandId:
+        command_id, text = self.router.command(effect.method, effect.params, effect.session_id, waiter)
+        self.out.append(text)
         return command_id
+
+    def abandon(self, command_id: CommandId) -> None:
+        self.router.abandon(command_id)
+
+    def share(self, effect: Shared) -> None:
+        for command in commands_of(effect):
+            with suppress(CdpError):  # the session has just ended: an input follows
+                self.out.append(self.router.command(*command, IGNORED)[1])
+
+    def answer(self, answer: Answer) -> None:
+        self.answers[answer.request_id] = answer
+
+    def publish(self, change: Change) -> None:
+        self.changes.append(change)
+
+    def note(self, note: Note) -> None:
+        self.notes.append(note)
+
+    def dial(self, _generation: int) -> None:
+        self.wants_link = True
+
+    def disconnect(self, reason: str) -> None:
+        self.wants_end = reason
 
 
 def _instant(at: Moment) -> Instant:

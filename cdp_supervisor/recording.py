@@ -17,7 +17,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import attrs
 
@@ -34,11 +34,10 @@ from cdp_core.sansio.messages import (
     decode,
     is_object,
 )
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.trace import MessageRecord, OtherRecord, TraceRecord
 from cdp_core.tracing.file import TraceWriter, read_trace
 from cdp_supervisor.runner import Runner
-from cdp_supervisor.sansio import requests
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.effects import Effect
 from cdp_supervisor.sansio.extensions import Extension
@@ -57,6 +56,7 @@ from cdp_supervisor.sansio.inputs import (
     TimePassed,
 )
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
+from cdp_supervisor.sansio.requests import Request, request_from_json, request_to_json
 from cdp_supervisor.sansio.state import State, initial_state
 from cdp_supervisor.sansio.view import Snapshot
 
@@ -114,7 +114,6 @@ def _read_number_or_none(value: Any) -> float | None:
 _TEXT: Final = _Form(_write_text, _exactly(str))
 _TEXT_OR_NONE: Final = _Form(_write_text_or_none, _exactly(str, or_none=True))
 _HIDDEN: Final = _Form(lambda value: None if value is None else "", _exactly(str, or_none=True))
-_PARAMS: Final = _Form(lambda _value: None, lambda _value: None)
 _FLAG: Final = _Form(bool, _exactly(bool))
 _COUNT: Final = _Form(int, _exactly(int))
 _NUMBER: Final = _Form(_write_number, _read_number)
@@ -150,21 +149,6 @@ INPUTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
     )
 }
 """Inputs that consist of plain fields; the functions below write the others."""
-REQUESTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
-    kind.__name__: (kind, forms)
-    for kind, forms in (
-        (requests.RespondToDialog, {"action": _TEXT, "prompt_text": _HIDDEN, "dialog_id": _TEXT_OR_NONE}),
-        (
-            requests.Call,
-            dict.fromkeys(("frame_id", "target_id", "session_id"), _TEXT_OR_NONE)
-            | {"method": _TEXT, "params": _PARAMS, "timeout": _SECONDS, "when_blocked": _TEXT},
-        ),
-        (requests.AwaitCall, {"call_id": _TEXT, "timeout": _SECONDS}),
-        (requests.Focus, {"target_id": _TEXT_OR_NONE}),
-        (requests.Recover, {"target_id": _TEXT, "remedy": _TEXT}),
-        (requests.Stop, {"timeout": _NUMBER}),
-    )
-}
 
 
 def _fields_of(value: object, forms: Mapping[str, _Form]) -> Json:
@@ -258,10 +242,9 @@ def _raw(message: Event | Result) -> bytes:
 
 
 def _request_to_json(request: Any) -> Json:
-    name = type(request).__name__
-    if isinstance(request, requests.SetPolicy):
-        return {"type": name, "policy": _policy_to_json(request.policy)}
-    return {"type": name, **(_fields_of(request, REQUESTS[name][1]) if name in REQUESTS else {})}
+    if not isinstance(request, get_args(Request)):
+        return {"type": type(request).__name__}
+    return {RECORDED_FIELDS.get(name, name): value for name, value in request_to_json(request, private=False).items()}
 
 
 # ── replaying ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -400,12 +383,8 @@ def _read_outcome(fields: Json, text: bytes | None) -> Result | Refusal | Loss |
     return Malformed(reason="recorded", size=0)
 
 
-def _read_request(fields: object) -> requests.Request:
+def _read_request(fields: object) -> Request:
     if not is_object(fields):
         raise TypeError
-    name = fields["type"]
-    if name == "SetPolicy":
-        return requests.SetPolicy(policy=Policy.from_mapping(fields["policy"]))
-    make, forms = REQUESTS[name]
-    made: requests.Request = make(**_read_fields(fields, forms))
-    return made
+    names = {recorded: name for name, recorded in RECORDED_FIELDS.items()}
+    return request_from_json({names.get(name, name): value for name, value in fields.items()})

@@ -31,16 +31,25 @@ class Runner:
     """Feeds a state machine one input at a time, publishes each state, then performs its effects."""
 
     def __init__(
-        self, state: State, perform: Callable[[Effect], None], *, record: Callable[[Input], None] | None = None
+        self,
+        state: State,
+        perform: Callable[[Effect], None],
+        *,
+        record: Callable[[Input], None] | None = None,
+        fed: Watch = lambda _state: None,
     ) -> None:
         self._deferred = DeferredEvents(state)
         self._perform = perform
         self._record = record
+        self._fed = fed
+        """Called with the state after an input, and after those that its effects caused."""
+        self.generation = state.generation
+        """The generation of the current link, or of the next one while there is none."""
         self._inputs: deque[Input] = deque()
         self._working = False
         self._views = Views()
         self._watchers: tuple[Watch, ...] = ()
-        self.unsent = 0
+        self.unsent: int = 0
         """Commands of extensions that could not be sent: no input reports their end."""
 
     @property
@@ -52,11 +61,6 @@ class Runner:
     def used_events(self) -> dict[str, bool]:
         """The event methods to feed; True for those that `defer` accepts."""
         return self._deferred.used
-
-    @property
-    def generation(self) -> int:
-        """The generation of the current link, or of the next one while there is none."""
-        return self._deferred.published[0].generation
 
     def feed(self, input: Input) -> State | None:  # noqa: A002 - the glossary's word
         """Process an input and return the new state; None: another input is being processed, so it is queued."""
@@ -76,6 +80,7 @@ class Runner:
                 after, effects = take(before, input)
                 if after is not before:
                     deferred.published = after, waiting
+                    self.generation = after.generation
                     if waiting and (after.deadlines is not before.deadlines or after.link is not before.link):
                         deferred.bounds_changed()
                     for watch in self._watchers:
@@ -83,10 +88,12 @@ class Runner:
                 for effect in effects:
                     self._perform(effect)
                 if not queue:
-                    return after
+                    break
                 input = queue.popleft()  # noqa: A001
         finally:
             self._working = False
+        self._fed(after)
+        return after
 
     def defer(self, at: Instant, generation: int, event: Event) -> bool:
         """Defer an event that `used_events` marks. False: it cannot be deferred now, so feed it."""

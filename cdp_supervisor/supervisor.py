@@ -34,6 +34,7 @@ from cdp_supervisor.sansio.health import Health
 from cdp_supervisor.sansio.options import Policy
 from cdp_supervisor.sansio.replies import read_evaluation
 from cdp_supervisor.sansio.requests import (
+    AskExtension,
     AwaitCall,
     Call,
     Focus,
@@ -45,7 +46,7 @@ from cdp_supervisor.sansio.requests import (
 )
 from cdp_supervisor.sansio.routing import session_of
 from cdp_supervisor.sansio.state import State
-from cdp_supervisor.sansio.step import StopReport
+from cdp_supervisor.sansio.stopping import StopReport
 from cdp_supervisor.sansio.view import Snapshot
 
 R = TypeVar("R")
@@ -262,6 +263,13 @@ class Supervisor:
                 blocked.call = BlockedCall(self._driver, blocked.call, request.method, parse)
             raise
         return result
+
+    # ── extensions ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def ask_extension(self, extension: str, question: Mapping[str, Any]) -> Json:
+        """Return an extension's answer to a question, both as JSON. Raises InvalidArgument if there is none."""
+        answered: Json = await self._driver.request(AskExtension(extension=extension, question=question))
+        return answered
 
     # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -27,17 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from cdp_core.errors import (
-    CdpError,
-    CommandRefused,
-    ConnectionLost,
-    Gone,
-    InvalidArgument,
-    LocalProtocolError,
-    RemoteProtocolError,
-    SessionGone,
-    TargetCrashed,
-)
+from cdp_core.errors import InvalidArgument, LocalProtocolError, RemoteProtocolError, SessionGone
 from cdp_core.sansio.messages import (
     EVENT_MARK,
     MAX_COMMAND_ID,
@@ -58,6 +48,7 @@ from cdp_core.sansio.messages import (
     encode_command,
     is_object,
 )
+from cdp_core.sansio.outcomes import Loss, Outcome, Waiter
 from cdp_core.sansio.redaction import shown_id, shown_method, shown_type
 from cdp_core.sansio.structs import Struct
 
@@ -68,55 +59,14 @@ SESSION_NOT_FOUND: Final = -32001
 LONGEST_ID: Final = 64
 
 
-class Loss(Struct, frozen=True, kw_only=True):
-    """Why a command or session ended without a reply: a plain record; each raise makes its own exception.
-
-    `kind` is `"connection"`, `"session"` or `"crash"`; `reason` is a short fixed word; `detail` is one sentence.
-    """
-
-    kind: str
-    reason: str
-    detail: str
-    session_id: SessionId | None = None
-    target_id: TargetId | None = None
-    close_code: int | None = None
-
-    def error(self) -> Gone:
-        """Make a new exception for this loss; a breach of the protocol by the peer becomes its cause."""
-        if self.kind == "connection" or self.session_id is None:
-            lost = ConnectionLost(self.detail, reason=self.reason, close_code=self.close_code)
-            if self.reason == "protocol_error":
-                lost.__cause__ = RemoteProtocolError(self.detail, close_code=self.close_code)
-            return lost
-        kind = TargetCrashed if self.kind == "crash" else SessionGone
-        return kind(self.detail, reason=self.reason, session_id=self.session_id, target_id=self.target_id)
-
-
-Failure = Refusal | Loss | Malformed
-Outcome = Result | Failure
-
-
-def failure_of(outcome: Failure, method: str, session_id: SessionId | None) -> CdpError:
-    """Make a new exception for a command that has no result."""
-    if isinstance(outcome, Refusal):
-        return CommandRefused(
-            code=outcome.code, message=outcome.message, data=outcome.data, method=method, session_id=session_id
-        )
-    if isinstance(outcome, Loss):
-        return outcome.error()
-    return RemoteProtocolError(
-        f"The reply to {method} cannot be read: {outcome.reason} ({outcome.size} bytes); "
-        "the command may have been carried out."
-    )
-
-
 class CommandDone(Struct, frozen=True, kw_only=True):
-    """A command ended; `outcome` is how."""
+    """A command ended; `outcome` is how, and `waiter` is the one that its sender gave."""
 
     id: CommandId
     session_id: SessionId | None
     method: str
     outcome: Outcome
+    waiter: Any = None
 
 
 class SessionOpened(Struct, frozen=True, kw_only=True):
@@ -183,7 +133,7 @@ class Router:
         self._first_id = first_command_id
         self._last_id = first_command_id - 1
         self._max_send_bytes = max_send_bytes
-        self._waiting: dict[CommandId, tuple[SessionId | None, str]] = {}
+        self._waiting: dict[CommandId, tuple[SessionId | None, str, Any]] = {}
         self._sessions: dict[SessionId | None, _Session | None] = {None: None}
         self._loss: Loss | None = None
         self._abandoned = self._late = self._dead_by_refusal = 0
@@ -192,9 +142,15 @@ class Router:
     # ── to the browser ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def command(
-        self, method: str, params: Mapping[str, Any] | None = None, session_id: SessionId | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        session_id: SessionId | None = None,
+        waiter: Waiter | None = None,
     ) -> tuple[CommandId, bytes]:
         """Register a command as waiting, and return its id and its text, which the caller must send.
+
+        Its `CommandDone` has the `waiter`.
 
         Raises ConnectionLost, SessionGone, or LocalProtocolError for this command alone; then no state has changed.
         """
@@ -222,7 +178,7 @@ class Router:
                 reason="too_big",
             )
         self._last_id = command_id
-        self._waiting[command_id] = (session_id, method)
+        self._waiting[command_id] = (session_id, method, waiter)
         return command_id, text
 
     def abandon(self, command_id: CommandId) -> bool:
@@ -253,7 +209,9 @@ class Router:
                     entry = waiting.get(result.id)
                     if entry is not None and entry[0] == result.session_id:
                         del waiting[result.id]
-                        yield CommandDone(id=result.id, session_id=entry[0], method=entry[1], outcome=result)
+                        yield CommandDone(
+                            id=result.id, session_id=entry[0], method=entry[1], outcome=result, waiter=entry[2]
+                        )
                         continue
             except UNUSUAL:
                 message = decode(payload)
@@ -282,13 +240,19 @@ class Router:
         return self._loss
 
     @property
+    def late_replies(self) -> int:
+        """The number of replies to commands that had ended."""
+        return self._late
+
+    @property
     def in_flight(self) -> int:
         """The number of commands that have not ended."""
         return len(self._waiting)
 
     def method_of(self, command_id: int) -> str | None:
         """Return the method of a waiting command, or None."""
-        return self._waiting.get(CommandId(command_id), (None, None))[1]
+        entry = self._waiting.get(CommandId(command_id))
+        return None if entry is None else entry[1]
 
     def open_sessions(self) -> tuple[SessionOpened, ...]:
         """Return every open session, parents before children, in the order of opening."""
@@ -387,7 +351,7 @@ class Router:
         entry = self._waiting.get(reply.id)
         if entry is None:
             return self._not_waiting(reply.id, reply.session_id)
-        session_id, method = entry
+        session_id, method, waiter = entry
         if reply.session_id != session_id:
             if reply.session_id is None and type(reply) is Refusal and reply.code == SESSION_NOT_FOUND:
                 assert session_id is not None
@@ -396,7 +360,7 @@ class Router:
             detail = f"a reply to {method} came on a different session from the command"
             return (self._anomaly("reply_on_other_session", detail, reply.session_id, reply.id),)
         del self._waiting[reply.id]
-        return (CommandDone(id=reply.id, session_id=session_id, method=method, outcome=reply),)
+        return (CommandDone(id=reply.id, session_id=session_id, method=method, outcome=reply, waiter=waiter),)
 
     def _malformed(self, message: Malformed) -> Iterable[Output]:
         anomaly = self._anomaly(
@@ -406,7 +370,8 @@ class Router:
         if entry is None or message.id is None or message.session_id not in (None, entry[0]):
             return (anomaly,)
         del self._waiting[message.id]
-        return anomaly, CommandDone(id=message.id, session_id=entry[0], method=entry[1], outcome=message)
+        done = CommandDone(id=message.id, session_id=entry[0], method=entry[1], outcome=message, waiter=entry[2])
+        return anomaly, done
 
     def _not_waiting(self, command_id: CommandId, session_id: SessionId | None) -> Iterable[Output]:
         if self._first_id <= command_id <= self._last_id:
@@ -464,11 +429,13 @@ class Router:
 
     def _end_commands(self, loss_of: Callable[[SessionId | None], Loss | None]) -> list[CommandDone]:
         ended: list[CommandDone] = []
-        for command_id, (session_id, method) in sorted(self._waiting.items()):
+        for command_id in sorted(self._waiting):
+            session_id, method, waiter = self._waiting[command_id]
             loss = loss_of(session_id)
             if loss is not None:
                 del self._waiting[command_id]
-                ended.append(CommandDone(id=command_id, session_id=session_id, method=method, outcome=loss))
+                done = CommandDone(id=command_id, session_id=session_id, method=method, outcome=loss, waiter=waiter)
+                ended.append(done)
         return ended
 
     def _anomaly(

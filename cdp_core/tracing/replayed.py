@@ -14,7 +14,7 @@ import attrs
 import trio
 
 from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord
 from cdp_core.sansio.trace_reading import label_command
 from cdp_core.transports.memory import Inbox

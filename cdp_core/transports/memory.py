@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import attrs
 import trio
 
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 
 
 class Inbox:

@@ -41,8 +41,8 @@ from cdp_core.errors import (
 from cdp_core.nurseries import background_tasks
 from cdp_core.sansio.arguments import check_timeout
 from cdp_core.sansio.messages import Payload
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.pipe_framing import PipeReader, frame_pipe
-from cdp_core.sansio.router import Loss
 from cdp_core.transports.tuning import (
     DIRECT_LIMIT,
     EXIT_NOTICE,

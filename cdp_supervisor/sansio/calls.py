@@ -9,7 +9,6 @@ not sent until the frame has one: one event reports the frame's document, and a 
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any, Final
 
 from cdp_core.errors import CdpError, InvalidArgument
@@ -30,7 +29,7 @@ from cdp_supervisor.sansio.routing import (
     wrong_timeout,
 )
 from cdp_supervisor.sansio.state import CallRecord, Dialog, Page, Ticket
-from cdp_supervisor.sansio.transition import Transition
+from cdp_supervisor.sansio.transition import RequestRules, Transition, moment_after
 
 STALLED: Final = 5.0
 """Seconds until the renderer of an unanswered call gets a probe; half of the timeout if that is less."""
@@ -64,19 +63,24 @@ def call(transition: Transition, received: RequestReceived, request: Call) -> No
         since=transition.at,
         request_id=received.request_id,
         raises=request.when_blocked == "raise",
+        due=None if request.timeout is None else moment_after(transition.now, request.timeout),
     )
     if route.ready:
-        _send(transition, record, route, request.timeout)
+        _send(transition, record, route)
     else:
         waiting = (*transition.state.waiting_calls, call_id)
         transition.update(
             calls=transition.state.calls.set(call_id, replace(record, waiting_request=request)), waiting_calls=waiting
         )
-    if request.timeout is not None:
-        transition.schedule(("call", call_id), request.timeout, f"{request.method} is unanswered")
+        _schedule_end(transition, record)
 
 
-def _send(transition: Transition, record: CallRecord, route: Route, timeout: float | None) -> None:
+def _schedule_end(transition: Transition, record: CallRecord) -> None:
+    if record.due is not None:
+        transition.schedule_at(("call", record.id), record.due, f"{record.method} is unanswered")
+
+
+def _send(transition: Transition, record: CallRecord, route: Route) -> None:
     call_id, method, page = record.id, record.method, route.page
     page_id = None if page is None else page.id
     if method in NAVIGATIONS and page is not None:
@@ -84,8 +88,13 @@ def _send(transition: Transition, record: CallRecord, route: Route, timeout: flo
     number = transition.send(route.session_id, method, route.params, purpose="call", page_id=page_id, call_id=call_id)
     sent = replace(record, session_id=route.session_id, page_id=page_id, ticket=number, waiting_request=None)
     transition.update(calls=transition.state.calls.set(call_id, sent))
-    if timeout is not None and page_id is not None and not answered_by_browser(method):
-        transition.schedule(("stall", call_id), min(timeout / 2, STALLED), f"{method} is still unanswered")
+    if record.due is None:
+        return
+    if page_id is not None and not answered_by_browser(method):
+        patience = min((record.due - transition.now) / 2, STALLED)
+        transition.schedule(("call", call_id), patience, f"{method} is still unanswered")
+    else:
+        _schedule_end(transition, sent)
 
 
 def send_waiting(transition: Transition) -> None:
@@ -102,8 +111,7 @@ def send_waiting(transition: Transition) -> None:
             continue
         if route.ready:
             _stop_waiting(transition, call_id)
-            due = transition.state.deadline_of.get(("call", call_id))
-            _send(transition, record, route, None if due is None else due - transition.now)
+            _send(transition, record, route)
 
 
 def await_call(transition: Transition, received: RequestReceived, request: AwaitCall) -> None:
@@ -133,7 +141,6 @@ def call_ended(transition: Transition, ticket: Ticket, outcome: Any) -> None:
     record = transition.state.calls.get(ticket.call_id)
     if record is None or record.ended is not None:
         return
-    _cancel_deadlines(transition, record)
     value, error = None, None
     try:
         value = result_of(outcome, record.method, record.session_id)
@@ -162,29 +169,31 @@ def blocked_by_dialog(transition: Transition, page: Page, dialog: Dialog) -> Non
         transition.update(calls=transition.state.calls.set(record.id, blocked))
 
 
-def stall_due(transition: Transition, call_id: str) -> None:
-    """Send a probe to the renderer of a call that got no reply for long."""
-    record = transition.state.calls.get(call_id)
-    if transition.state.deadline_of.get(("call", call_id), inf) <= transition.now:
-        return  # the call is due in the same step, too late for a probe
-    if (
-        record is not None
-        and record.ended is None
-        and not record.blocked
-        and record.session_id in transition.state.sessions
-    ):
-        params = {"expression": "0"}
-        number = transition.send(
-            record.session_id, "Runtime.evaluate", params, purpose="probe", page_id=record.page_id, call_id=call_id
-        )
-        transition.update(calls=transition.state.calls.set(call_id, replace(record, probe=number)))
-
-
 def call_due(transition: Transition, call_id: str) -> None:
-    """End a call that got no reply in time, with the health of its page."""
+    """Probe the renderer of a call that got no reply for long; at the end of its time, end it."""
     record = transition.state.calls.get(call_id)
     if record is None or record.ended is not None:
         return
+    if record.due is not None and record.due > transition.now:
+        _probe(transition, record)
+        _schedule_end(transition, record)
+    else:
+        _time_out(transition, record)
+
+
+def _probe(transition: Transition, record: CallRecord) -> None:
+    if not record.blocked and record.session_id in transition.state.sessions:
+        number = transition.send(
+            *(record.session_id, "Runtime.evaluate", {"expression": "0"}),
+            purpose="probe",
+            page_id=record.page_id,
+            call_id=record.id,
+        )
+        transition.update(calls=transition.state.calls.set(record.id, replace(record, probe=number)))
+
+
+def _time_out(transition: Transition, record: CallRecord) -> None:
+    """End a call with the health of its page; a renderer that did not answer a probe either is busy."""
     transition.forget(record.ticket)
     page = transition.page(record.page_id)
     probe = transition.state.tickets.get(record.probe)
@@ -234,6 +243,7 @@ def _end(transition: Transition, record: CallRecord, value: Any, error: Exceptio
         _forget(transition, record)
         transition.answer(record.request_id, value, error=error)
         return
+    _cancel_deadlines(transition, record)
     ended = replace(record, ended=(value, error), blocked=False)
     kept = (*transition.state.ended_calls, record.id)
     transition.update(calls=transition.state.calls.set(record.id, ended))
@@ -260,8 +270,9 @@ def _stop_waiting(transition: Transition, call_id: str) -> None:
 
 
 def _cancel_deadlines(transition: Transition, record: CallRecord) -> None:
-    for kind in ("call", "stall", "waiter"):
-        transition.cancel((kind, record.id))
+    transition.cancel(("call", record.id))
+    if not record.raises:
+        transition.cancel(("waiter", record.id))
 
 
 def _timed_out(transition: Transition, record: CallRecord) -> CallTimedOut:
@@ -286,3 +297,7 @@ def _timed_out(transition: Transition, record: CallRecord) -> CallTimedOut:
     else:
         why = "the browser has not answered, and nothing is known to block it; give it a longer timeout"
     return CallTimedOut(record.method, waited=waited, health=None, why=why)
+
+
+REQUESTS: Final[RequestRules] = {Call: call, AwaitCall: await_call}
+"""Request → rule."""

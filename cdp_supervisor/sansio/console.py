@@ -15,9 +15,9 @@ from immutables import Map
 from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.messages import Event, Json, TargetId
 from cdp_core.sansio.structs import Struct
-from cdp_supervisor.sansio.effects import Effect
+from cdp_supervisor.sansio.effects import Wanted
 from cdp_supervisor.sansio.event_params import member, members, text
-from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant
+from cdp_supervisor.sansio.inputs import BrowserEvent, ExtensionInput, Instant
 
 LINES: Final = 50
 """Lines kept per page."""
@@ -57,7 +57,7 @@ class ConsoleRing:
     def initial(self) -> Rings:
         return Map()
 
-    def step(self, state: Rings, input: Input, /) -> tuple[Rings, Iterable[Effect]]:
+    def step(self, state: Rings, input: ExtensionInput, /) -> tuple[Rings, Iterable[Wanted]]:
         """Keep one line with its page; ignore every other input."""
         if type(input) is not BrowserEvent or input.event.method not in self.events:
             return state, ()

@@ -19,6 +19,8 @@ class DialogView:
     target_id: TargetId
     frame_id: str
     session_id: SessionId | None
+    via: str
+    """What announced it: the browser (`native`), or a `request` or `pause` that an extension holds."""
     type: str
     message: str
     default_prompt: str
@@ -47,6 +49,8 @@ class DialogView:
             "target_id": self.target_id,
             "frame_id": self.frame_id,
         }
+        if self.via != "native":
+            shown["via"] = self.via
         if self.closed_at is not None:
             return {**shown, "closed_at": self.closed_at, "closed_by": self.closed_by, "reason": self.reason}
         shown["answerable"] = self.answerable
@@ -70,6 +74,7 @@ def view_dialog(dialog: Dialog) -> DialogView:
         target_id=dialog.target_id,
         frame_id=dialog.frame_id,
         session_id=dialog.session_id,
+        via=dialog.via,
         type=dialog.type,
         message=dialog.message,
         default_prompt=dialog.default_prompt,

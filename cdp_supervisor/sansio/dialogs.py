@@ -17,25 +17,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.messages import Json, Malformed, Refusal, Result, SessionId
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.messages import Json, Malformed, Refusal, Result, SessionId, TargetId
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import amend, replace
 from cdp_supervisor.errors import (
-    AmbiguousDialog,
     DialogAnswerRefused,
     DialogUnanswerable,
-    NoPendingDialog,
-    SupervisorError,
-    UnknownDialog,
 )
 from cdp_supervisor.sansio import changes
 from cdp_supervisor.sansio.deadlines import Key
 from cdp_supervisor.sansio.dialog_table import TABLE, Move, Trigger, remedies
 from cdp_supervisor.sansio.dialog_view import view_dialog
-from cdp_supervisor.sansio.event_params import DialogClosedParams, DialogOpeningParams
-from cdp_supervisor.sansio.inputs import NotSent, RequestReceived
-from cdp_supervisor.sansio.requests import RespondToDialog, SetPolicy
+from cdp_supervisor.sansio.effects import EndDialog, OpenDialog
+from cdp_supervisor.sansio.event_params import ID, DialogClosedParams, DialogOpeningParams
+from cdp_supervisor.sansio.inputs import DialogAnswered, NotSent
 from cdp_supervisor.sansio.state import Dialog, Page, Ticket
 from cdp_supervisor.sansio.transition import Transition
 
@@ -43,7 +38,6 @@ NONE_SHOWING: Final = -32602
 """Error code "invalid params": ours are valid, so the browser means that no dialog is showing."""
 HOLD_SECONDS: Final = 0.5
 """Seconds after which it is known which of two dialogs on one page is left."""
-ACTIONS: Final = ("accept", "dismiss")
 TYPE: Final = 32
 """Characters that are kept of a dialog's type: a browser may send types that are not known here."""
 
@@ -51,13 +45,22 @@ TYPE: Final = 32
 # ── events and replies ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def opened(transition: Transition, page: Page, session_id: SessionId, params: DialogOpeningParams) -> Dialog | None:
-    """Add the dialog of a `Page.javascriptDialogOpening`; return it unless the policy has settled it."""
+def opened(
+    transition: Transition,
+    page: Page,
+    session_id: SessionId | None,
+    params: DialogOpeningParams,
+    *,
+    via: str = "native",
+    extension: str = "",
+    key: str = "",
+) -> Dialog | None:
+    """Add a dialog, native or of an extension; return it unless the policy settled it."""
     limits = transition.state.limits
     frame_id = params.frame_id or page.id
     native = params.native
     older: list[Dialog] = []
-    if page.dialogs:
+    if page.dialogs and session_id is not None and via == "native":
         page = _settle_older(transition, page, session_id, frame_id)
         older = [each for each in page.dialogs if each.phase in ("open", "answering", "unanswerable")]
     if len(page.dialogs) >= limits.dialogs_kept:
@@ -74,15 +77,18 @@ def opened(transition: Transition, page: Page, session_id: SessionId, params: Di
         message=params.message,
         default_prompt=params.default_prompt,
         native=native,
+        via=via,
+        extension=extension,
+        key=key,
         opened=transition.at,
         generation=transition.state.generation,
-        held=native and bool(older),
+        held=via == "native" and native and bool(older),
     )
     transition.update(last_dialog=number, dialog_on=transition.state.dialog_on.set(dialog.id, page.id))
     amend(dialog, "deadline", _deadline_of(transition, dialog))
     transition.put_page(replace(page, dialogs=(*page.dialogs, dialog)))
     transition.publish(changes.DialogOpened(dialog_id=dialog.id, target_id=page.id, type=dialog.type))
-    if not native:
+    if via == "native" and not native:
         for other in older:  # without dialog windows the older one becomes unanswerable (fact 26)
             _move(transition, other.id, "superseded")
     _answer_by_policy(transition, dialog)
@@ -154,10 +160,48 @@ def answer_ended(
         transition.count("answers_refused")
         found = _find(transition, ticket.dialog_id)
         if found is not None:
-            _put(transition, replace(found[1], code=outcome.code))
+            put(transition, replace(found[1], code=outcome.code))
     else:
         trigger = "reply_gone"
     _move(transition, ticket.dialog_id, trigger)
+
+
+# ── dialogs of extensions ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def opened_by_extension(transition: Transition, name: str, order: OpenDialog) -> Dialog | None:
+    """Add the dialog of an extension; None, and counted, if its page is unknown or its key in use."""
+    page = transition.page(TargetId(order.page_id))
+    if page is None or _of_extension(transition, name, order.key) is not None:
+        transition.count("dialogs_of_extensions_refused")
+        return None
+    most = transition.state.limits.text_kept
+    params = DialogOpeningParams(
+        frame_id=order.frame_id[:ID],
+        type=order.type,
+        message=order.message[:most],
+        default_prompt=order.default_prompt[:most],
+        native=True,
+    )
+    session_id = transition.process_of(page, params.frame_id)
+    return opened(transition, page, session_id, params, via=order.via, extension=name, key=order.key)
+
+
+def ended_by_extension(transition: Transition, name: str, order: EndDialog) -> None:
+    """Settle the dialog of an extension: by our answer if that reached the page."""
+    dialog = _of_extension(transition, name, order.key)
+    found = None if dialog is None else _find(transition, dialog.id)
+    if found is None:
+        return
+    page, dialog = found
+    if order.answered and dialog.phase == "answering":
+        _settle(transition, page, dialog, dialog.by, "answered")
+    else:
+        _settle(transition, page, dialog, "remote", order.reason[:TYPE])
+
+
+def _of_extension(transition: Transition, name: str, key: str) -> Dialog | None:
+    return next((each for each in pending(transition) if (each.extension, each.key) == (name, key)), None)
 
 
 # ── ends without an event ────────────────────────────────────────────────────────────────────────────────────────────
@@ -216,10 +260,10 @@ def due(transition: Transition, dialog_id: str) -> None:
     if dialog.held:
         _release(transition, dialog)
         return
-    _put(transition, replace(dialog, deadline=None))
+    put(transition, replace(dialog, deadline=None))
     if dialog.phase == "open":
         transition.note("warning", "dismissing a dialog that got no answer in time", dialog=dialog.id, page=page.id[:8])
-        _answer(transition, dialog.id, accept=False, prompt_text=None, by="watchdog")
+        answer(transition, dialog.id, accept=False, prompt_text=None, by="watchdog")
     else:
         _move(transition, dialog.id, "due")
 
@@ -227,63 +271,27 @@ def due(transition: Transition, dialog_id: str) -> None:
 # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def respond(transition: Transition, received: RequestReceived, request: RespondToDialog) -> None:
-    """Answer a dialog for `respond_to_dialog`, or answer the request with the error that prevents it."""
-    error = _invalid_answer(transition, request)
-    if error is not None:
-        transition.answer(received.request_id, error=error)
-        return
-    dialog = _dialog_to_answer(transition, request.dialog_id)
-    if isinstance(dialog, SupervisorError):
-        transition.answer(received.request_id, error=dialog)
-        return
-    if request.prompt_text is not None and dialog.type != "prompt":
-        wrong = f"prompt_text was given, and dialog {dialog.id} is of type {dialog.type}, not prompt; leave it out."
-        transition.answer(received.request_id, error=InvalidArgument(wrong))
-        return
-    refusal = TABLE[dialog.phase, "answer"].refuse
-    if dialog.phase == "unanswerable":
-        unanswerable = DialogUnanswerable(
-            dialog.id, why=dialog.why, remedies=remedies(dialog.why, native=dialog.native)
-        )
-        transition.answer(received.request_id, error=unanswerable)
-    elif refusal:
-        transition.answer(received.request_id, error=DialogAnswerRefused(dialog.id, reason=refusal))
-    else:
-        accept = request.action == "accept"
-        _put(transition, replace(dialog, request_ids=(*dialog.request_ids, received.request_id), held=False))
-        _answer(transition, dialog.id, accept=accept, prompt_text=request.prompt_text, by="agent")
-
-
-def set_policy(transition: Transition, received: RequestReceived, request: SetPolicy) -> None:
-    transition.update(policy=request.policy)
-    for dialog in _pending(transition):
-        if dialog.phase == "open" and not dialog.held:
-            _apply_policy(transition, dialog)
-    transition.answer(received.request_id)
-
-
 def settle_for_stop(transition: Transition) -> None:
     """Answer every open dialog: one that no remaining session saw open blocks its page for ever (fact 4)."""
-    for dialog in _pending(transition):
+    for dialog in pending(transition):
         if dialog.phase == "open":
             _answer_for_stop(transition, dialog)
 
 
 def _answer_for_stop(transition: Transition, dialog: Dialog) -> None:
     accept = transition.state.policy.of(dialog.type) == "auto_accept"
-    _put(transition, replace(dialog, held=False))
-    _answer(transition, dialog.id, accept=accept, prompt_text=None, by="auto_policy")
+    put(transition, replace(dialog, held=False))
+    answer(transition, dialog.id, accept=accept, prompt_text=None, by="auto_policy")
 
 
 # ── one dialog ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _apply_policy(transition: Transition, dialog: Dialog) -> None:
+def apply_policy(transition: Transition, dialog: Dialog) -> None:
     deadline = _deadline_of(transition, dialog)
     if deadline is not dialog.deadline:
         dialog = replace(dialog, deadline=deadline)
-        _put(transition, dialog)
+        put(transition, dialog)
     _answer_by_policy(transition, dialog)
 
 
@@ -311,30 +319,39 @@ def _answer_by_policy(transition: Transition, dialog: Dialog) -> None:
     elif policy != "must_respond" and not dialog.held:
         accept = policy == "auto_accept"
         transition.note("info", "answering a dialog by policy", dialog=dialog.id, type=dialog.type, accept=accept)
-        _answer(transition, dialog.id, accept=accept, prompt_text=transition.state.policy.prompt_text, by="auto_policy")
+        answer(transition, dialog.id, accept=accept, prompt_text=transition.state.policy.prompt_text, by="auto_policy")
 
 
 def _release(transition: Transition, dialog: Dialog) -> None:
     dialog = replace(dialog, held=False)
-    _put(transition, dialog)
+    put(transition, dialog)
     if dialog.phase == "open":
-        _apply_policy(transition, dialog)
+        apply_policy(transition, dialog)
 
 
-def _answer(transition: Transition, dialog_id: str, *, accept: bool, prompt_text: str | None, by: str) -> None:
+def answer(transition: Transition, dialog_id: str, *, accept: bool, prompt_text: str | None, by: str) -> None:
     found = _find(transition, dialog_id)
     assert found is not None
     page, dialog = found
     params: Json = {"accept": accept}
     if accept and dialog.type == "prompt":
         params["promptText"] = dialog.default_prompt if prompt_text is None else prompt_text
-    _put(
+    put(
         transition,
         replace(dialog, phase="answering", by=by, accepting=accept, since_ticket=transition.state.last_ticket),
     )
-    transition.send(
-        page.session_id, "Page.handleJavaScriptDialog", params, purpose="answer", page_id=page.id, dialog_id=dialog.id
-    )
+    if dialog.via == "native":
+        transition.send(
+            *(page.session_id, "Page.handleJavaScriptDialog", params),
+            purpose="answer",
+            page_id=page.id,
+            dialog_id=dialog.id,
+        )
+    else:
+        text = params.get("promptText")
+        at, generation = transition.at, transition.state.generation
+        answer = DialogAnswered(at=at, generation=generation, key=dialog.key, accept=accept, prompt_text=text)
+        transition.answers = (*transition.answers, (dialog.extension, answer))
     transition.schedule(
         _key(dialog), transition.state.limits.answer_patience, f"the answer to dialog {dialog.id} is unconfirmed"
     )
@@ -359,12 +376,12 @@ def _apply_move(transition: Transition, page: Page, dialog: Dialog, trigger: Tri
     elif move.unanswerable:
         _make_unanswerable(transition, page, dialog, move)
     elif move.go:
-        _put(transition, replace(dialog, phase=move.go, reason=elsewhere or dialog.reason))
+        put(transition, replace(dialog, phase=move.go, reason=elsewhere or dialog.reason))
         transition.schedule(
             _key(dialog), transition.state.limits.answer_patience, f"the end of dialog {dialog.id} is unconfirmed"
         )
     elif move.overdue:
-        _put(transition, replace(dialog, overdue=True, deadline=None))
+        put(transition, replace(dialog, overdue=True, deadline=None))
         transition.note("warning", "an unanswerable dialog is overdue", dialog=dialog.id, why=dialog.why)
 
 
@@ -384,7 +401,7 @@ def _make_unanswerable(transition: Transition, page: Page, dialog: Dialog, move:
                 dialog.id, why=unanswerable.why, remedies=remedies(unanswerable.why, native=unanswerable.native)
             ),
         )
-    _put(transition, unanswerable)
+    put(transition, unanswerable)
     if dialog.phase != "unanswerable":
         transition.note("warning", "a dialog became unanswerable", dialog=dialog.id, why=move.unanswerable)
         _schedule_overdue(transition, unanswerable)
@@ -397,7 +414,7 @@ def _schedule_overdue(transition: Transition, dialog: Dialog) -> None:
     """Schedule when an unanswerable dialog is overdue: its time runs from its opening, across reconnects."""
     left = transition.state.policy.dialog_timeout - max(transition.now - dialog.opened.mono, 0.0)
     at = transition.schedule(_key(dialog), left, f"dialog {dialog.id} is unanswerable")
-    _put(transition, replace(dialog, deadline=at))
+    put(transition, replace(dialog, deadline=at))
 
 
 def _settle(transition: Transition, page: Page, dialog: Dialog, closed_by: str, reason: str) -> None:
@@ -436,28 +453,7 @@ def _release_next(transition: Transition, left: tuple[Dialog, ...]) -> None:
 # ── lookup ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _invalid_answer(transition: Transition, request: RespondToDialog) -> Exception | None:
-    if request.action not in ACTIONS:
-        return InvalidArgument(f"{request.action!r} is not an action for a dialog; use one of: {', '.join(ACTIONS)}.")
-    if transition.state.scope.observing:
-        return InvalidArgument("This supervisor only observes; open one without .observed() to answer dialogs.")
-    return None
-
-
-def _dialog_to_answer(transition: Transition, dialog_id: str | None) -> Dialog | SupervisorError:
-    pending = [each for each in _pending(transition) if each.phase != "closed"]
-    if dialog_id is not None:
-        named = next((each for each in pending if each.id == dialog_id), None)
-        return named or UnknownDialog(dialog_id, known=[each.id for each in pending])
-    if not pending:
-        return NoPendingDialog()
-    answerable = [each for each in pending if each.phase == "open"] or pending
-    if len(answerable) > 1:
-        return AmbiguousDialog(each.id for each in answerable)
-    return answerable[0]
-
-
-def _pending(transition: Transition) -> list[Dialog]:
+def pending(transition: Transition) -> list[Dialog]:
     """Return every dialog that is not known to be over, in the order of opening."""
     found = (_find(transition, each) for each in transition.state.dialog_on)
     return sorted((each[1] for each in found if each is not None), key=lambda each: each.number)
@@ -472,7 +468,7 @@ def _find(transition: Transition, dialog_id: str) -> tuple[Page, Dialog] | None:
     return None
 
 
-def _put(transition: Transition, dialog: Dialog) -> None:
+def put(transition: Transition, dialog: Dialog) -> None:
     page = transition.page(dialog.target_id)
     assert page is not None
     kept = tuple([dialog if each.id == dialog.id else each for each in page.dialogs])

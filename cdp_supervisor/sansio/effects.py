@@ -22,6 +22,10 @@ class Send(Struct, frozen=True, kw_only=True):
     session_id: SessionId | None
     method: str
     params: Mapping[str, Any] | None = None
+    bounded: bool = False
+    """True if it may be refused while too many bytes wait to be written: a call, or a command of an extension."""
+    reply_to: str = ""
+    """For an extension: the end of the command comes back as `Replied` with this tag. Empty: it does not."""
 
 
 class Forget(Struct, frozen=True, kw_only=True, gc=False):
@@ -61,9 +65,9 @@ class Detach(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Release(Struct, frozen=True, kw_only=True, gc=False):
-    """Release the link: end auto-attach, or later targets wait for ever, and end these sessions.
+    """Release the link: end auto-attach, or later targets wait for ever, and these sessions.
 
-    `sessions` are those that the supervisor opened on the root session.
+    `sessions` are those that the supervisor opened with `Target.attachToTarget`; auto-attach ends its own.
     """
 
     sessions: tuple[SessionId, ...] = ()
@@ -103,6 +107,37 @@ class Note(Struct, frozen=True, kw_only=True):
     fields: Mapping[str, Any] = MappingProxyType({})
 
 
+Via = Literal["native", "request", "pause"]
+"""What announces a dialog: the browser, a request that an extension holds, or a script that it holds paused."""
+
+
+class OpenDialog(Struct, frozen=True, kw_only=True):
+    """For an extension: a dialog that the browser does not know opened on a page.
+
+    Policy, watchdog, history and blocked calls are those of any dialog. Its answer comes as `DialogAnswered`.
+    """
+
+    key: str
+    """The extension's name for it; it may be used again once the dialog is over."""
+    page_id: str
+    frame_id: str
+    via: Via
+    type: str
+    message: str = ""
+    default_prompt: str = ""
+
+
+class EndDialog(Struct, frozen=True, kw_only=True):
+    """For an extension: its dialog is over.
+
+    `answered` says that the page got our answer; otherwise `reason` is a short word.
+    """
+
+    key: str
+    answered: bool
+    reason: str = "elsewhere"
+
+
 Effect = (
     Send
     | Forget
@@ -118,3 +153,6 @@ Effect = (
     | Disconnect
     | Note
 )
+
+Wanted = Send | Note | OpenDialog | EndDialog
+"""The effects that an extension may return."""

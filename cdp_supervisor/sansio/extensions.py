@@ -9,13 +9,17 @@
         def next_deadline(self, state): return None
         def view(self, state): return {"guids": list(state)}
 
-An extension receives each input after the supervisor's own rules. Its effects may be `Send` (with ticket 0, so no
-reply comes back) and `Note`, at most `MAX_SENDS` commands for one input. An extension that raises, or asks for more,
-is disabled; the snapshot shows why, and nothing else changes (docs/cdp/an-extension-that-raises-is-disabled.md). The
-console ring is an extension.
+An extension receives each input after the supervisor's own rules. Its effects may be `Send`, `Note`, and, for dialogs
+of its own, `OpenDialog` and `EndDialog`; at most `MAX_SENDS` commands for one input. What it sends when a session opens
+goes out before the target is resumed. A `Send` with `reply_to` brings a `Replied` with this tag. At the stop it
+receives `Stopping`, and may then send `MAX_SENDS_AT_STOP` commands within `STOP_SECONDS`, before the link is released.
 
-An extension that only collects events may have a fifth function, `fold`, which takes several events at once. The
-supervisor then defers them until the state is read (docs/cdp/unread-console-events-are-folded-later.md).
+Two more functions are optional. With `answer` an extension takes requests (`AskExtension`). With `fold` an extension that
+only collects events takes several at once; it is fed nothing but these events, and the supervisor defers them until the
+state is read (docs/cdp/unread-console-events-are-folded-later.md). The console ring is one.
+
+An extension that raises, or asks for more, is disabled; the snapshot shows why, and nothing else changes
+(docs/cdp/an-extension-that-raises-is-disabled.md).
 """
 
 from __future__ import annotations
@@ -24,20 +28,39 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
-from cdp_core.errors import CdpError
-from cdp_core.sansio.messages import CommandId, Json, encode_command, is_object
+from cdp_core.errors import CdpError, InvalidArgument, RemoteProtocolError
+from cdp_core.sansio.arguments import plain_object
+from cdp_core.sansio.messages import CommandId, Event, Json, TargetId, encode_command, is_object
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import effects
-from cdp_supervisor.sansio.inputs import BrowserEvent, Input, TimePassed
+from cdp_supervisor.sansio.inputs import (
+    BrowserEvent,
+    DialogAnswered,
+    ExtensionInput,
+    Input,
+    NotSent,
+    Replied,
+    RequestReceived,
+    Stopping,
+    TimePassed,
+)
 from cdp_supervisor.sansio.options import is_finite
+from cdp_supervisor.sansio.requests import AskExtension
 
 if TYPE_CHECKING:
-    from cdp_supervisor.sansio.effects import Effect
-    from cdp_supervisor.sansio.state import HostedExtension, State
-    from cdp_supervisor.sansio.transition import Transition
+    from cdp_supervisor.sansio.effects import Wanted
+    from cdp_supervisor.sansio.state import HostedExtension, State, Ticket
+    from cdp_supervisor.sansio.transition import RequestRules, Transition
 
 MAX_SENDS: Final = 8
 """Commands that one input may bring from one extension."""
+MAX_SENDS_AT_STOP: Final = 32
+"""Commands of one extension from `Stopping` to the release of the link."""
+MAX_UNSENT: Final = 32
+"""Consecutive commands of one extension that could not be sent: one that sends again on each failure never ends."""
+STOP_SECONDS: Final = 1.0
+"""Seconds that the stop waits for the replies to extensions."""
+LONGEST_TAG: Final = 1_000
 LEVELS: Final = frozenset(("debug", "info", "warning"))
 
 S = TypeVar("S")
@@ -53,14 +76,14 @@ class Extension(Protocol[S]):
 
     @property
     def events(self) -> frozenset[str]:
-        """The event methods that it is fed; inputs other than events it always gets."""
+        """The event methods that it is fed; inputs other than events it always gets, unless it has `fold`."""
         ...
 
     def initial(self) -> S:
         """Return its state before the first input."""
         ...
 
-    def step(self, state: S, input: Input, /) -> tuple[S, Iterable[Effect]]:
+    def step(self, state: S, input: ExtensionInput, /) -> tuple[S, Iterable[Wanted]]:
         """Return its state after an input, and the effects that it wants."""
         ...
 
@@ -74,10 +97,18 @@ class Extension(Protocol[S]):
 
 
 class FoldingExtension(Extension[S], Protocol[S]):
-    """An extension that causes neither effects nor deadlines when it is fed events."""
+    """An extension that only collects events: it gets no other input and causes no effects."""
 
     def fold(self, state: S, inputs: Sequence[BrowserEvent], /) -> S:
         """Return its state after several of its events in order, as `step` would for each."""
+        ...
+
+
+class AnsweringExtension(Extension[S], Protocol[S]):
+    """An extension that takes requests of callers."""
+
+    def answer(self, state: S, question: Json, /) -> tuple[S, Json, Iterable[Wanted]]:
+        """Return its state, the answer as plain JSON, and effects; raise InvalidArgument for a wrong question."""
         ...
 
 
@@ -123,43 +154,162 @@ def feed(transition: Transition, input: Input) -> None:
     completed = input
     method = input.event.method if type(input) is BrowserEvent else None
     for place, hosted in enumerate(transition.extensions):
-        if hosted.off or (method is not None and method not in hosted.extension.events):
+        if hosted.off or (hosted.folds if method is None else method not in hosted.extension.events):
             continue
         if completed is input and type(input) is BrowserEvent:
-            session_id = input.event.session_id
-            completed = replace(input, page=None if session_id is None else transition.state.page_of.get(session_id))
-        _put_extension(transition, place, _fed(transition, hosted, completed))
+            completed = replace(input, page=page_of(transition.state, input.event))
+        _feed_one(transition, place, completed)
 
 
-def _put_extension(transition: Transition, place: int, hosted: HostedExtension) -> None:
-    extensions = transition.extensions
-    if hosted is not extensions[place]:
-        transition.extensions = (*extensions[:place], hosted, *extensions[place + 1 :])
-
-
-def _fed(transition: Transition, hosted: HostedExtension, input: Input) -> HostedExtension:
-    extension = hosted.extension
+def page_of(state: State, event: Event) -> TargetId | None:
+    """Return the page of an event: of its session, or on the root session of the frame it names."""
+    if event.session_id is not None:
+        return state.page_of.get(event.session_id)
     try:
-        state, wanted = extension.step(hosted.state, input)
-        orders = tuple(wanted)
-        deadline = extension.next_deadline(state)
-        reason = _violation(orders) if orders else ""
-        if not (deadline is None or is_finite(deadline)):
-            reason = "its deadline is not a finite number"
+        frame_id = event.params.get("frameId")
+    except RemoteProtocolError:
+        return None
+    if not isinstance(frame_id, str):
+        return None
+    return next((page.id for page in state.pages.values() if page.id == frame_id or frame_id in page.frames), None)
+
+
+def _feed_one(transition: Transition, place: int, input: ExtensionInput) -> None:
+    hosted = transition.extensions[place]
+    try:
+        made = hosted.extension.step(hosted.state, input)
+        _take_over(transition, place, *made)
     except Exception as error:  # noqa: BLE001 - the embedder's code: only the extension is disabled
-        state, orders, deadline, reason = hosted.state, (), None, f"it raised {type(error).__name__}"
+        _disable(transition, place, f"it raised {type(error).__name__}")
+
+
+def _take_over(transition: Transition, place: int, state: Any, wanted: Iterable[Any]) -> None:
+    """Perform the effects of an extension and keep its state, or disable it."""
+    hosted = transition.extensions[place]
+    orders = tuple(wanted)
+    deadline = hosted.extension.next_deadline(state)
+    reason = _violation(orders) if orders else ""
+    sends = sum(isinstance(each, effects.Send) for each in orders)
+    at_stop = hosted.sent_at_stop + sends if transition.state.stopping is not None else 0
+    if not (deadline is None or is_finite(deadline)):
+        reason = "its deadline is not a finite number"
+    elif at_stop > MAX_SENDS_AT_STOP:
+        reason = f"it sent {at_stop} commands after Stopping"
     if reason:
-        transition.count("machines_switched_off")
-        transition.note("warning", "an extension was disabled", machine=extension.name, why=reason)
-        transition.cancel(("extension", extension.name))
-        return replace(hosted, off=reason)
+        _disable(transition, place, reason)
+        return
     for order in orders:
-        transition.emit(replace(order, ticket=0) if isinstance(order, effects.Send) else order)
+        _perform(transition, hosted.extension.name, order)
     if deadline is not None or hosted.timed:
-        _schedule_extension(transition, extension.name, deadline)
-    if state is hosted.state and hosted.timed == (deadline is not None):
-        return hosted
-    return replace(hosted, state=state, timed=deadline is not None)
+        _schedule_extension(transition, hosted.extension.name, deadline)
+    timed = deadline is not None
+    if state is not hosted.state or hosted.timed != timed or hosted.sent_at_stop != at_stop:
+        _put(transition, place, replace(hosted, state=state, timed=timed, sent_at_stop=at_stop))
+
+
+def _perform(transition: Transition, name: str, order: Wanted) -> None:
+    if isinstance(order, effects.Note):
+        transition.emit(order)
+    elif isinstance(order, (effects.OpenDialog, effects.EndDialog)):
+        transition.dialogs = (*transition.dialogs, (name, order))
+    elif order.reply_to:
+        transition.send(
+            order.session_id, order.method, order.params, purpose="extension", extension=name, tag=order.reply_to
+        )
+    else:
+        transition.emit(replace(order, ticket=0, bounded=True))
+
+
+def _disable(transition: Transition, place: int, reason: str) -> None:
+    hosted = transition.extensions[place]
+    transition.count("machines_switched_off")
+    transition.note("warning", "an extension was disabled", machine=hosted.extension.name, why=reason)
+    transition.cancel(("extension", hosted.extension.name))
+    _put(transition, place, replace(hosted, off=reason))
+
+
+def _put(transition: Transition, place: int, hosted: HostedExtension) -> None:
+    extensions = transition.extensions
+    transition.extensions = (*extensions[:place], hosted, *extensions[place + 1 :])
+
+
+def _place_of(transition: Transition, name: str) -> int | None:
+    """Return the place of an extension that is not disabled."""
+    for place, hosted in enumerate(transition.extensions):
+        if hosted.extension.name == name and not hosted.off:
+            return place
+    return None
+
+
+def replied(transition: Transition, ticket: Ticket, outcome: Any) -> None:
+    """Feed an extension the end of a command that it sent with a tag."""
+    place = _place_of(transition, ticket.extension)
+    if place is None:
+        return
+    hosted = transition.extensions[place]
+    unsent = hosted.unsent + 1 if isinstance(outcome, NotSent) else 0
+    if unsent != hosted.unsent:
+        _put(transition, place, replace(hosted, unsent=unsent))
+    if unsent > MAX_UNSENT:
+        _disable(transition, place, f"it went on sending after {MAX_UNSENT} commands that could not be sent")
+        return
+    reply = Replied(at=transition.at, generation=transition.state.generation, tag=ticket.tag, outcome=outcome)
+    _feed_one(transition, place, reply)
+
+
+def answered(transition: Transition, name: str, answer: DialogAnswered) -> None:
+    """Feed an extension the answer to a dialog of its own."""
+    place = _place_of(transition, name)
+    if place is not None:
+        _feed_one(transition, place, answer)
+
+
+def disable(transition: Transition, name: str, reason: str) -> None:
+    """Disable an extension."""
+    place = _place_of(transition, name)
+    if place is not None:
+        _disable(transition, place, reason)
+
+
+def stop(transition: Transition) -> None:
+    """Feed `Stopping` to each extension that is not only collecting."""
+    stopping = Stopping(at=transition.at, generation=transition.state.generation)
+    for place, hosted in enumerate(transition.extensions):
+        if not hosted.off and not hosted.folds:
+            _feed_one(transition, place, stopping)
+
+
+def ask(transition: Transition, received: RequestReceived, request: AskExtension) -> None:
+    """Pass a question on to an extension, and its answer to the caller."""
+    place = _place_of(transition, request.extension)
+    extension = None if place is None else transition.extensions[place].extension
+    if place is None or not callable(getattr(extension, "answer", None)):
+        transition.answer(received.request_id, error=_no_answer(transition, request.extension))
+        return
+    answering = cast("AnsweringExtension[Any]", extension)
+    value: Json = {}
+    try:
+        state, value, wanted = answering.answer(transition.extensions[place].state, dict(request.question))
+        _take_over(transition, place, state, wanted)
+        value = plain_object(value)
+    except InvalidArgument as error:
+        transition.answer(received.request_id, error=error)
+        return
+    except Exception as error:  # noqa: BLE001 - the embedder's code: only the extension is disabled
+        _disable(transition, place, f"its answer raised {type(error).__name__}")
+    if transition.extensions[place].off:
+        transition.answer(received.request_id, error=_no_answer(transition, request.extension))
+    else:
+        transition.answer(received.request_id, value)
+
+
+def _no_answer(transition: Transition, name: str) -> InvalidArgument:
+    off = {each.extension.name: each.off for each in transition.extensions}
+    takes = [each.extension.name for each in transition.extensions if callable(getattr(each.extension, "answer", None))]
+    why = f"is disabled: {off[name]}" if off.get(name) else "takes no requests" if name in off else "does not exist"
+    return InvalidArgument(
+        f"Extension {name[:64]!r} {why}; extensions that take requests: {', '.join(takes) or 'none'}."
+    )
 
 
 def _violation(orders: tuple[Any, ...]) -> str:
@@ -175,10 +325,19 @@ def _invalid(order: object) -> str:
     if isinstance(order, effects.Note):
         good = order.level in LEVELS and isinstance(order.text, str) and isinstance(order.fields, Mapping)  # pyright: ignore[reportUnnecessaryIsInstance]
         return "" if good else "it returned an invalid Note"
+    if isinstance(order, effects.OpenDialog):
+        texts = (order.key, order.page_id, order.frame_id, order.type, order.message, order.default_prompt)
+        good = all(isinstance(each, str) for each in texts) and order.key != "" and order.via in ("request", "pause")  # pyright: ignore[reportUnnecessaryIsInstance]
+        return "" if good else "it returned an invalid OpenDialog"
+    if isinstance(order, effects.EndDialog):
+        good = isinstance(order.key, str) and isinstance(order.answered, bool) and isinstance(order.reason, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        return "" if good else "it returned an invalid EndDialog"
     if not isinstance(order, effects.Send):
-        return "it returned something other than Send or Note"
+        return "it returned something other than Send, Note, OpenDialog or EndDialog"
     if not isinstance(order.session_id, (str, type(None))) or not isinstance(order.method, str) or not order.method:  # pyright: ignore[reportUnnecessaryIsInstance]
         return "it returned an invalid Send"
+    if not isinstance(order.reply_to, str) or len(order.reply_to) > LONGEST_TAG:  # pyright: ignore[reportUnnecessaryIsInstance]
+        return "it returned a Send with an invalid reply_to"
     try:
         encode_command(CommandId(1), order.method, order.params, order.session_id)
     except CdpError:
@@ -196,10 +355,9 @@ def _schedule_extension(transition: Transition, name: str, deadline: float | Non
 
 def due(transition: Transition, name: str) -> None:
     """Feed `TimePassed` to an extension with a due deadline."""
-    tick = TimePassed(at=transition.at, generation=transition.state.generation)
-    for place, hosted in enumerate(transition.extensions):
-        if hosted.extension.name == name and not hosted.off:
-            _put_extension(transition, place, _fed(transition, hosted, tick))
+    place = _place_of(transition, name)
+    if place is not None:
+        _feed_one(transition, place, TimePassed(at=transition.at, generation=transition.state.generation))
 
 
 def fold(state: State, inputs: Sequence[BrowserEvent]) -> State | None:
@@ -225,3 +383,7 @@ def fold(state: State, inputs: Sequence[BrowserEvent]) -> State | None:
     if extensions is not state.extensions:
         return replace(state, now=now, sequence=state.sequence + len(inputs), extensions=extensions)
     return state if now == state.now else replace(state, now=now)
+
+
+REQUESTS: Final[RequestRules] = {AskExtension: ask}
+"""Request → rule."""

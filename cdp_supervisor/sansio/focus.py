@@ -6,12 +6,14 @@ a request focuses one (docs/cdp/focus-never-moves-automatically.md).
 
 from __future__ import annotations
 
+from typing import Final
+
 from cdp_core.sansio.messages import TargetId
 from cdp_supervisor.errors import UnknownTarget
 from cdp_supervisor.sansio.inputs import RequestReceived
 from cdp_supervisor.sansio.requests import Focus
 from cdp_supervisor.sansio.state import Page, State
-from cdp_supervisor.sansio.transition import Transition
+from cdp_supervisor.sansio.transition import RequestRules, Transition
 
 
 def focus(transition: Transition, received: RequestReceived, request: Focus) -> None:
@@ -39,3 +41,7 @@ def focused_page(state: State) -> Page | None:
 def page_ids(transition: Transition) -> list[str]:
     """Return the ids of all pages, in the order in which they appeared."""
     return [page.id for page in sorted(transition.state.pages.values(), key=lambda page: page.number)]
+
+
+REQUESTS: Final[RequestRules] = {Focus: focus}
+"""Request → rule."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from cdp_core.sansio import router
 from cdp_core.sansio.messages import Event, SessionId, TargetId
-from cdp_core.sansio.router import Outcome
+from cdp_core.sansio.outcomes import Outcome
 from cdp_core.sansio.structs import Struct
 
 
@@ -80,6 +80,32 @@ class CommandEnded(Struct, frozen=True, kw_only=True):
     outcome: Outcome | NotSent
 
 
+class Replied(Struct, frozen=True, kw_only=True):
+    """A command that an extension sent with `reply_to` ended; only this extension is fed it."""
+
+    at: Instant
+    generation: int
+    tag: str
+    outcome: Outcome | NotSent
+
+
+class DialogAnswered(Struct, frozen=True, kw_only=True):
+    """A dialog that an extension opened gets this answer; the extension confirms it with `EndDialog`."""
+
+    at: Instant
+    generation: int
+    key: str
+    accept: bool
+    prompt_text: str | None = None
+
+
+class Stopping(Struct, frozen=True, kw_only=True):
+    """The supervisor stops; an extension may still send, for a limited time, before the link is released."""
+
+    at: Instant
+    generation: int
+
+
 class RequestReceived(Struct, frozen=True, kw_only=True):
     """A request was made; it gets exactly one `Answer`."""
 
@@ -116,3 +142,5 @@ Input = (
     | RequestCancelled
     | TimePassed
 )
+ExtensionInput = Input | Replied | DialogAnswered | Stopping
+"""What an extension is fed: the inputs of the state machine, and three that only extensions get."""

@@ -15,7 +15,7 @@ from typing import Final
 from immutables import Map
 
 from cdp_core.sansio.messages import Refusal
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio import calls, changes, effects, pages, recovery

@@ -21,7 +21,7 @@ from typing import Any, Final
 from immutables import Map
 
 from cdp_core.sansio.messages import BrowserContextId, Json, Refusal, Result, SessionId, TargetId
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import changes, dialogs, effects, frames
 from cdp_supervisor.sansio.event_params import member, members, text
@@ -73,8 +73,12 @@ def session_opened(transition: Transition, opened: SessionOpened) -> None:
 
 def attached_to_target(transition: Transition, params: Json) -> None:
     """Set up a session on its `Target.attachedToTarget`, which comes after its `SessionOpened`."""
-    attachment = transition.state.sessions.get(SessionId(text(params, "sessionId")))
-    if attachment is not None and not attachment.set_up:
+    session_id = SessionId(text(params, "sessionId"))
+    attachment = transition.state.sessions.get(session_id)
+    state = transition.state
+    if attachment is None and len(state.sessions) >= state.limits.sessions_kept:  # it was left out
+        _resume(transition, session_id, waiting=params.get("waitingForDebugger") is True)
+    elif attachment is not None and not attachment.set_up:
         _begin(transition, attachment, member(params, "targetInfo"))
 
 
@@ -85,7 +89,8 @@ def session_closed(transition: Transition, closed: SessionClosed) -> None:
         return
     state = transition.state
     page_of = state.page_of.delete(closed.session_id) if closed.session_id in state.page_of else state.page_of
-    transition.update(sessions=state.sessions.delete(closed.session_id), page_of=page_of)
+    opened = tuple([each for each in state.opened if each != closed.session_id]) if state.opened else ()
+    transition.update(sessions=state.sessions.delete(closed.session_id), page_of=page_of, opened=opened)
     transition.cancel(("setup", closed.session_id))
     successor = _leave_target(transition, attachment)
     page = transition.page(attachment.page_id)
@@ -143,9 +148,10 @@ def _begin(transition: Transition, attachment: Attachment, info: Json) -> None:
     if not _in_scope(transition, attachment, info):
         transition.update(sessions=transition.state.sessions.delete(attachment.session_id))
         _leave_target(transition, attachment)
-        transition.emit(effects.Resume(session_id=attachment.session_id))
+        transition.resume(attachment.session_id)
         if not transition.state.adopting:
-            transition.emit(effects.Detach(session_id=attachment.session_id, parent=attachment.parent))
+            detach = effects.Detach(session_id=attachment.session_id, parent=attachment.parent)
+            transition.last = (*transition.last, detach)
         return
     transition.update(sessions=transition.state.sessions.set(attachment.session_id, attachment))
     if attachment.primary:
@@ -175,12 +181,15 @@ def _set_up(transition: Transition, attachment: Attachment) -> None:
         )
     if attachment.primary and attachment.type in SCRIPTED:
         transition.emit(effects.Enable(session_id=session_id, domain="Runtime"))
-    if not transition.state.adopting:
+    if attachment.primary and not transition.state.adopting:
         transition.emit(effects.AutoAttach(session_id=session_id))
-        transition.emit(effects.Resume(session_id=session_id))
-    elif not attachment.waiting:
-        # A target that waits is resumed by the client that asked for the wait; any other must be resumed here (fact 7).
-        transition.emit(effects.Resume(session_id=session_id))
+    _resume(transition, session_id, waiting=attachment.waiting)
+
+
+def _resume(transition: Transition, session_id: SessionId, *, waiting: bool) -> None:
+    """Resume a target, waiting or not (fact 7), unless the client that made it wait does so."""
+    if not transition.state.adopting or not waiting:
+        transition.resume(session_id)
 
 
 def request_tree(transition: Transition, attachment: Attachment) -> None:
@@ -414,10 +423,21 @@ def target_due(transition: Transition, target_id: TargetId) -> None:
 
 
 def reopen_ended(transition: Transition, ticket: Ticket, outcome: Any) -> None:
-    """Remove a page if attaching to it was refused: its target does not exist."""
+    """Note the session that attaching opened; end a superfluous one; remove a page that is gone."""
     page = transition.page(ticket.page_id)
-    if page is not None and isinstance(outcome, Refusal) and page.session_id is None:
+    if isinstance(outcome, Result):
+        _opened_by_us(transition, SessionId(text(value_of(outcome), "sessionId")))
+    elif page is not None and isinstance(outcome, Refusal) and page.session_id is None:
         page_gone(transition, page, "closed")
+
+
+def _opened_by_us(transition: Transition, session_id: SessionId) -> None:
+    state = transition.state
+    attachment = state.sessions.get(session_id)
+    if attachment is not None and attachment.primary:
+        transition.update(opened=(*state.opened, session_id))
+    elif attachment is not None:  # auto-attach was quicker, and a second session repeats every event (fact 47)
+        transition.emit(effects.Detach(session_id=session_id, parent=attachment.parent))
 
 
 def link_lost(transition: Transition) -> None:
@@ -441,7 +461,7 @@ def link_lost(transition: Transition) -> None:
         transition.cancel(("setup", attachment.session_id))
         if attachment.type == "iframe" and attachment.page_id is not None:
             transition.set_adrift(attachment.target_id, attachment.page_id)
-    transition.update(sessions=Map(), page_of=Map(), primary_on=Map(), also_on=Map())
+    transition.update(sessions=Map(), page_of=Map(), primary_on=Map(), also_on=Map(), opened=())
 
 
 def _in_scope(transition: Transition, attachment: Attachment, info: Json) -> bool:

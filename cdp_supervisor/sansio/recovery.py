@@ -5,7 +5,7 @@ The dialogs of the page decide which remedies work (facts 5, 22, 26; docs/cdp/an
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.messages import Json, SessionId, TargetId
@@ -20,7 +20,7 @@ from cdp_supervisor.sansio.replies import result_of
 from cdp_supervisor.sansio.requests import Recover
 from cdp_supervisor.sansio.routing import dialogs_without_window, link_down_error
 from cdp_supervisor.sansio.state import Page, Ticket
-from cdp_supervisor.sansio.transition import Transition
+from cdp_supervisor.sansio.transition import RequestRules, Transition
 
 
 def recover(transition: Transition, received: RequestReceived, request: Recover) -> None:
@@ -109,3 +109,7 @@ def end_all(transition: Transition, error_for: Any) -> None:
             transition.cancel(("remedy", number))
             transition.forget(number)
             transition.answer(ticket.request_id, error=error_for())
+
+
+REQUESTS: Final[RequestRules] = {Recover: recover}
+"""Request → rule."""

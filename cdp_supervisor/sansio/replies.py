@@ -6,7 +6,7 @@ from typing import Any
 
 from cdp_core.errors import RemoteProtocolError
 from cdp_core.sansio.messages import Json, Result, SessionId
-from cdp_core.sansio.router import Failure, failure_of
+from cdp_core.sansio.outcomes import Failure, failure_of
 from cdp_supervisor.errors import ScriptFailed
 from cdp_supervisor.sansio.event_params import member, text
 from cdp_supervisor.sansio.inputs import NotSent

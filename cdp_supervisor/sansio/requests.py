@@ -1,95 +1,201 @@
 """The requests to a supervisor, as frozen values; each is answered once, with a value or an error.
 
-A field of the wrong type raises InvalidArgument where the request is made; the state machine checks the values.
+A field of the wrong type raises InvalidArgument where the request is made; the state machine checks the values. The
+fields also give the JSON of a request, for traces and for other programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, get_args
 
 import attrs
 
 from cdp_core.errors import InvalidArgument
+from cdp_core.sansio.messages import Json, is_object
 from cdp_supervisor.sansio.options import Policy
+
+__all__ = [
+    "AskExtension",
+    "AwaitCall",
+    "Call",
+    "Focus",
+    "Recover",
+    "Request",
+    "RespondToDialog",
+    "SetPolicy",
+    "Stop",
+    "request_from_json",
+    "request_to_json",
+]
 
 WhenBlocked = Literal["raise", "wait"]
 Remedy = Literal["same_document", "navigate", "reload", "close"]
 
 
-def _of(what: str, *kinds: type) -> Any:
-    """Make a validator that allows these types only."""
+# ── kinds of fields ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _number_to_json(value: float | None) -> object:
+    """Write infinity and NaN as strings: JSON has no numbers for them."""
+    return value if value is None or math.isfinite(value) else str(value)
+
+
+def _number_from_json(value: object) -> object:
+    return float(value) if value in ("inf", "-inf", "nan") else value
+
+
+@attrs.frozen
+class _Kind:
+    """The kind of a field: its name in errors, types, JSON, and the stand-in for a hidden value."""
+
+    what: str
+    types: tuple[type, ...]
+    write: Callable[[Any], Any] = _same
+    read: Callable[[Any], Any] = _same
+    hide: Callable[[Any], Any] = _same
+
+
+_TEXT: Final = _Kind("a string", (str,))
+_TEXT_OR_NONE: Final = _Kind("a string or None", (str, type(None)), hide=lambda text: None if text is None else "")
+_OBJECT: Final = _Kind("a mapping", (Mapping,), dict, hide=lambda _value: {})
+_OBJECT_OR_NONE: Final = _Kind(
+    "a mapping or None", (Mapping, type(None)), lambda value: value and dict(value), hide=lambda _value: None
+)
+_SECONDS: Final = _Kind("a number of seconds", (int, float), _number_to_json, _number_from_json)
+_SECONDS_OR_NONE: Final = _Kind(
+    "a number of seconds or None", (int, float, type(None)), _number_to_json, _number_from_json
+)
+_POLICY: Final = _Kind(
+    "a Policy",
+    (Policy,),
+    Policy.to_json,
+    Policy.from_mapping,
+    hide=lambda policy: attrs.evolve(policy, prompt_text=policy.prompt_text and ""),
+)
+
+
+def _field(kind: _Kind, *, default: Any = attrs.NOTHING, private: bool = False) -> Any:
+    """Make a field of this kind; a trace does not show the value of a private one."""
 
     def check(_self: object, field: attrs.Attribute[Any], value: object) -> None:
-        if not isinstance(value, kinds):
-            raise InvalidArgument(f"{field.name} must be {what}, not {type(value).__name__}.")
+        if not isinstance(value, kind.types):
+            raise InvalidArgument(f"{field.name} must be {kind.what}, not {type(value).__name__}.")
 
-    return check
+    return attrs.field(default=default, validator=check, metadata={"kind": kind, "private": private})
 
 
-_text = _of("a string", str)
-_text_or_none = _of("a string or None", str, type(None))
-_object_or_none = _of("a mapping or None", Mapping, type(None))
-_seconds_or_none = _of("a number of seconds or None", int, float, type(None))
+# ── the requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.frozen(kw_only=True)
 class RespondToDialog:
     """Respond to a dialog; answered with the `DialogView` when the dialog is over."""
 
-    action: str = attrs.field(validator=_text)
-    prompt_text: str | None = attrs.field(default=None, validator=_text_or_none)
-    dialog_id: str | None = attrs.field(default=None, validator=_text_or_none)
+    action: str = _field(_TEXT)
+    prompt_text: str | None = _field(_TEXT_OR_NONE, default=None, private=True)
+    dialog_id: str | None = _field(_TEXT_OR_NONE, default=None)
 
 
 @attrs.frozen(kw_only=True)
 class Call:
     """Send a command to the session that it belongs to; answered with its result."""
 
-    method: str = attrs.field(validator=_text)
-    params: Mapping[str, Any] | None = attrs.field(default=None, validator=_object_or_none)
-    frame_id: str | None = attrs.field(default=None, validator=_text_or_none)
-    target_id: str | None = attrs.field(default=None, validator=_text_or_none)
-    session_id: str | None = attrs.field(default=None, validator=_text_or_none)
-    timeout: float | None = attrs.field(default=30.0, validator=_seconds_or_none)
-    when_blocked: str = attrs.field(default="raise", validator=_text)
+    method: str = _field(_TEXT)
+    params: Mapping[str, Any] | None = _field(_OBJECT_OR_NONE, default=None, private=True)
+    frame_id: str | None = _field(_TEXT_OR_NONE, default=None)
+    target_id: str | None = _field(_TEXT_OR_NONE, default=None)
+    session_id: str | None = _field(_TEXT_OR_NONE, default=None)
+    timeout: float | None = _field(_SECONDS_OR_NONE, default=30.0)
+    when_blocked: str = _field(_TEXT, default="raise")
 
 
 @attrs.frozen(kw_only=True)
 class AwaitCall:
     """Wait for the end of a call that a dialog blocked; answered with its result."""
 
-    call_id: str = attrs.field(validator=_text)
-    timeout: float | None = attrs.field(default=None, validator=_seconds_or_none)
+    call_id: str = _field(_TEXT)
+    timeout: float | None = _field(_SECONDS_OR_NONE, default=None)
 
 
 @attrs.frozen(kw_only=True)
 class SetPolicy:
     """Set the policy for dialogs, also for those that are open."""
 
-    policy: Policy = attrs.field(validator=_of("a Policy", Policy))
+    policy: Policy = _field(_POLICY, private=True)  # noqa: RUF009 - attrs.field behind a function
 
 
 @attrs.frozen(kw_only=True)
 class Focus:
     """Focus the page that is used if none is named; None: the only page."""
 
-    target_id: str | None = attrs.field(default=None, validator=_text_or_none)
+    target_id: str | None = _field(_TEXT_OR_NONE, default=None)
 
 
 @attrs.frozen(kw_only=True)
 class Recover:
     """Free a page that does not answer: an unanswerable or unseen dialog blocks it, or an endless script."""
 
-    target_id: str = attrs.field(validator=_text)
-    remedy: str = attrs.field(validator=_text)
+    target_id: str = _field(_TEXT)
+    remedy: str = _field(_TEXT)
+
+
+@attrs.frozen(kw_only=True)
+class AskExtension:
+    """Ask an extension; answered with the JSON that its `answer` returns."""
+
+    extension: str = _field(_TEXT)
+    question: Mapping[str, Any] = _field(_OBJECT, private=True)
 
 
 @attrs.frozen(kw_only=True)
 class Stop:
     """Stop: settle what can be settled within this time; answered with a `StopReport`."""
 
-    timeout: float = attrs.field(default=1.5, validator=_of("a number of seconds", int, float))
+    timeout: float = _field(_SECONDS, default=1.5)
 
 
-Request = RespondToDialog | Call | AwaitCall | SetPolicy | Focus | Recover | Stop
+Request = RespondToDialog | Call | AwaitCall | SetPolicy | Focus | Recover | AskExtension | Stop
+"""Any request to a supervisor."""
+
+
+# ── requests as JSON ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+KINDS: Final[Mapping[str, type[Request]]] = {kind.__name__: kind for kind in get_args(Request)}
+
+
+def request_to_json(request: Request, *, private: bool = True) -> Json:
+    """Return a request as JSON, with its class name as `type`; without `private`, contents are left out."""
+    written: Json = {"type": type(request).__name__}
+    for field in attrs.fields(type(request)):
+        kind: _Kind = field.metadata["kind"]
+        value = getattr(request, field.name)
+        written[field.name] = kind.write(value if private or not field.metadata["private"] else kind.hide(value))
+    return written
+
+
+def request_from_json(written: object) -> Request:
+    """Return the request with this JSON; fields with a default may be missing.
+
+    Raises InvalidArgument, or InvalidPolicy for the values of a policy.
+    """
+    if not is_object(written):
+        raise InvalidArgument(f"A request is a JSON object, not {type(written).__name__}.")
+    make = KINDS.get(str(written.get("type")))
+    if make is None:
+        raise InvalidArgument(
+            f"The type of a request is one of {', '.join(KINDS)}, not {str(written.get('type'))[:64]!r}."
+        )
+    fields = {field.name: field for field in attrs.fields(make)}
+    unknown = [name for name in written if name != "type" and name not in fields]
+    missing = [name for name, field in fields.items() if field.default is attrs.NOTHING and name not in written]
+    if unknown or missing:
+        what = f"has no field {unknown[0][:64]!r}" if unknown else f"needs the field {missing[0]!r}"
+        raise InvalidArgument(f"{make.__name__} {what}; its fields are {', '.join(fields)}.")
+    values = {name: field.metadata["kind"].read(written[name]) for name, field in fields.items() if name in written}
+    return make(**values)

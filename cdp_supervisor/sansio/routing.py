@@ -59,6 +59,8 @@ NAVIGATIONS: Final = frozenset(("Page.navigate", "Page.reload", "Page.navigateTo
 ENDED_BY_BEFOREUNLOAD: Final = frozenset(("Page.navigate", "Page.navigateToHistoryEntry"))
 """Methods that can open a `beforeunload` dialog and are then answered only after it (fact 21)."""
 WHEN_BLOCKED: Final = ("raise", "wait")
+USUAL_TIMEOUT: Final = 30.0
+"""Seconds: the default of a call, which needs no check."""
 
 
 @attrs.frozen(kw_only=True)
@@ -110,8 +112,7 @@ def _check(request: Call) -> None:
         raise InvalidArgument("The method of a call must be a non-empty string such as 'Page.navigate'.")
     if request.when_blocked not in WHEN_BLOCKED:
         raise InvalidArgument(f"when_blocked must be one of {', '.join(WHEN_BLOCKED)}, not {request.when_blocked!r}.")
-    wrong = wrong_timeout(request.timeout)
-    if wrong is not None:
+    if request.timeout != USUAL_TIMEOUT and (wrong := wrong_timeout(request.timeout)) is not None:
         raise wrong
     named = [each for each in (request.frame_id, request.target_id, request.session_id) if each is not None]
     if len(named) > 1:

@@ -48,6 +48,11 @@ class Dialog(Struct, frozen=True, kw_only=True, gc=False):
     type: str
     message: str
     default_prompt: str
+    via: str = "native"
+    """What announced it: the browser (`native`), or a `request` or `pause` that an extension holds."""
+    extension: str = ""
+    key: str = ""
+    """The extension that opened it, and its name for it."""
     native: bool
     """Whether the browser has a window for it (`hasBrowserHandler`): the two profiles differ (facts 24, 26)."""
     opened: Instant
@@ -171,6 +176,9 @@ class Ticket(Struct, frozen=True, kw_only=True, gc=False):
     call_id: str = ""
     request_id: int = 0
     """The request that is answered when a remedy ends."""
+    extension: str = ""
+    tag: str = ""
+    """The extension that sent the command, and its tag for the reply."""
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
@@ -185,6 +193,8 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     ticket: int = 0
     waiting_request: Call | None = None
     """The request, while it is not sent because its frame has no execution context yet."""
+    due: float | None = None
+    """When its time is over."""
     probe: int = 0
     """The ticket of the probe that checks whether the renderer answers at all; 0: not sent."""
     request_id: int | None
@@ -231,6 +241,10 @@ class HostedExtension(Struct, frozen=True, kw_only=True):
     """True while it has a deadline."""
     folds: bool = False
     """True if it only collects events (see `FoldingExtension`)."""
+    unsent: int = 0
+    """Consecutive commands with a tag that could not be sent."""
+    sent_at_stop: int = 0
+    """Commands since `Stopping`."""
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -255,6 +269,8 @@ class State(Struct, frozen=True, kw_only=True):
     """The primary session of each target."""
     also_on: Map[TargetId, tuple[SessionId, ...]] = Map()
     """Further sessions on a target, the oldest first: the next one becomes primary when the primary one ends."""
+    opened: tuple[SessionId, ...] = ()
+    """The sessions that the supervisor opened with `Target.attachToTarget`: it has to end them."""
     adrift: Map[TargetId, TargetId] = Map()
     """Frames, with their pages, that lost their session with another one: no event reported the end of the frame."""
     dialog_on: Map[str, TargetId] = Map()
@@ -280,6 +296,8 @@ class State(Struct, frozen=True, kw_only=True):
     totals: Map[str, int] = Map()
     extensions: tuple[HostedExtension, ...] = ()
     extension_events: frozenset[str] = frozenset()
+    extensions_listen: bool = False
+    """True if an extension is fed inputs other than events: one without `fold`."""
 
 
 def initial_state(
@@ -323,6 +341,7 @@ def initial_state(
             )
             for extension in extensions
         ),
+        extensions_listen=not all(callable(getattr(extension, "fold", None)) for extension in extensions),
         extension_events=frozenset[str]().union(*(extension.events for extension in extensions)),
     )
 

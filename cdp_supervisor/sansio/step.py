@@ -24,15 +24,24 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Final, TypeVar
 
-import attrs
-from immutables import Map
-
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.messages import Event, Json, Refusal, Result, SessionId, TargetId
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import Struct, replace
 from cdp_supervisor.errors import SupervisorStopped
-from cdp_supervisor.sansio import calls, dialogs, effects, extensions, focus, frames, link, pages, recovery
+from cdp_supervisor.sansio import (
+    calls,
+    dialog_requests,
+    dialogs,
+    effects,
+    extensions,
+    focus,
+    frames,
+    link,
+    pages,
+    recovery,
+    stopping,
+)
 from cdp_supervisor.sansio.deadlines import first_at
 from cdp_supervisor.sansio.event_params import (
     ContextCreatedParams,
@@ -60,10 +69,9 @@ from cdp_supervisor.sansio.inputs import (
     SessionOpened,
     TimePassed,
 )
-from cdp_supervisor.sansio.options import is_time
 from cdp_supervisor.sansio.replies import value_of
-from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
-from cdp_supervisor.sansio.state import Deadline, Dialog, Page, State, Ticket
+from cdp_supervisor.sansio.requests import AwaitCall, Focus, SetPolicy, Stop
+from cdp_supervisor.sansio.state import Deadline, Page, State, Ticket
 from cdp_supervisor.sansio.transition import Transition
 
 S = TypeVar("S", bound=Struct)
@@ -76,13 +84,6 @@ class Step(Struct, frozen=True, kw_only=True, gc=False):
     effects: tuple[effects.Effect, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
-class StopReport:
-    """What a supervisor left unsettled when it stopped, one short text each; empty if nothing is left."""
-
-    left: tuple[str, ...] = ()
-
-
 def step(state: State, input: Input) -> Step:
     """Return the state after an input, and the effects to perform."""
     after, emitted = take(state, input)
@@ -91,7 +92,7 @@ def step(state: State, input: Input) -> Step:
 
 def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
     """Do the same as `step` without making a `Step`: for event sources that feed many inputs."""
-    for_extensions = True
+    for_extensions = state.extensions_listen
     if type(input) is BrowserEvent:
         method = input.event.method
         for_extensions = method in state.extension_events
@@ -112,12 +113,25 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
             extensions.feed(transition, input)
     else:
         transition.count("inputs_of_older_links")
+    _settle(transition)
+    return transition.result(state), transition.effects
+
+
+MAX_ROUNDS: Final = 8
+"""Dialogs that an extension may open in answer to one another, within one input."""
+
+
+def _settle(transition: Transition) -> None:
+    """Do what follows the rule of any input: waiting calls, due deadlines, resuming targets, stopping."""
     deadlines = transition.state.deadlines
     if transition.state.waiting_calls or (deadlines and deadlines[0][0][0] <= transition.now):
         _advance(transition)
+    if transition.dialogs or transition.answers:
+        _exchange_dialogs(transition)
+    for effect in transition.last:
+        transition.emit(effect)
     if transition.state.stopping is not None:
-        _finish_stop(transition)
-    return transition.result(state), transition.effects
+        stopping.go_on(transition)
 
 
 def _advance(transition: Transition) -> None:
@@ -128,6 +142,26 @@ def _advance(transition: Transition) -> None:
         DUE[kind](transition, subject)
 
 
+def _exchange_dialogs(transition: Transition) -> None:
+    """Pass on reports of extensions about their dialogs, and answers to these, until none is left."""
+    for round_number in range(MAX_ROUNDS + 1):
+        reports, transition.dialogs = transition.dialogs, ()
+        for name, report in reports:
+            if isinstance(report, effects.EndDialog):
+                dialogs.ended_by_extension(transition, name, report)
+                continue
+            dialog = dialogs.opened_by_extension(transition, name, report)
+            page = None if dialog is None else transition.page(dialog.target_id)
+            if dialog is not None and page is not None:
+                calls.blocked_by_dialog(transition, page, dialog)
+        answers, transition.answers = transition.answers, ()
+        for name, answer in answers:
+            if round_number < MAX_ROUNDS:
+                extensions.answered(transition, name, answer)
+            else:
+                extensions.disable(transition, name, "it opens a dialog for each answer without end")
+
+
 def _fold_into_extensions(state: State, input: BrowserEvent) -> State | None:
     """Take the short path of an event without a rule of ours: extensions fold it into their states.
 
@@ -135,8 +169,7 @@ def _fold_into_extensions(state: State, input: BrowserEvent) -> State | None:
     """
     if input.generation != state.generation or not state.now <= input.at.mono < deferrable_until(state):
         return None
-    session_id = input.event.session_id
-    page = None if session_id is None else state.page_of.get(session_id)
+    page = extensions.page_of(state, input.event)
     return extensions.fold(state, (input if input.page == page else replace(input, page=page),))
 
 
@@ -277,8 +310,11 @@ def _command_ended(transition: Transition, ended: CommandEnded) -> None:
         return
     outcome = ended.outcome
     if not isinstance(outcome, (Loss, NotSent)):
-        link.alive(transition)
-        if ticket.purpose in BY_RENDERER or _is_by_renderer(transition, ticket, outcome):
+        state = transition.state
+        if state.link.unanswered:
+            link.alive(transition)
+        page = None if ticket.page_id is None else state.pages.get(ticket.page_id)
+        if page is not None and not _is_free(state, page, ticket) and _is_by_renderer(state, ticket, outcome):
             pages.renderer_answered(transition, ticket, ended.ticket)
     rule = ENDS.get(ticket.purpose)
     if rule is not None:
@@ -299,13 +335,27 @@ ENDS: Final[dict[str, Callable[[Transition, Ticket, int, Any], None]]] = {
     "remedy": recovery.remedy_ended,
     "reopen": lambda transition, ticket, _number, outcome: pages.reopen_ended(transition, ticket, outcome),
     "targets": _targets_received,
+    "extension": lambda transition, ticket, _number, outcome: extensions.replied(transition, ticket, outcome),
 }
 """Purpose of a ticket → rule for the end of its command. For other purposes any reply is enough."""
 
 
-def _is_by_renderer(transition: Transition, ticket: Ticket, outcome: object) -> bool:
-    """True if the renderer returned this result of a caller's command; a dialog would have blocked it."""
-    record = transition.state.calls.get(ticket.call_id) if ticket.purpose == "call" else None
+def _is_free(state: State, page: Page, ticket: Ticket) -> bool:
+    """True if nothing is known to block a page, so that a reply of its renderer changes nothing."""
+    return (
+        not page.dialogs
+        and page.blocked is None
+        and not page.blocked_sessions
+        and not page.busy_sessions
+        and ("setup", ticket.session_id) not in state.deadline_of
+    )
+
+
+def _is_by_renderer(state: State, ticket: Ticket, outcome: object) -> bool:
+    """True if the renderer sent this reply: a dialog would have blocked it."""
+    if ticket.purpose in BY_RENDERER:
+        return True
+    record = state.calls.get(ticket.call_id) if ticket.purpose == "call" else None
     return record is not None and isinstance(outcome, Result) and record.method.startswith(("Runtime.", "DOM."))
 
 
@@ -321,7 +371,7 @@ def _request_received(transition: Transition, received: RequestReceived) -> None
     if state.link.phase == "stopped" or state.stopping is not None:
         transition.answer(received.request_id, error=SupervisorStopped("stopped"))
     elif isinstance(received.request, Stop):
-        _stop(transition, received, received.request)
+        stopping.begin(transition, received, received.request)
     elif state.link.phase == "gave_up" and not isinstance(received.request, (Focus, SetPolicy, AwaitCall)):
         transition.answer(
             received.request_id, error=SupervisorStopped("gave_up" if state.link.owned else "link_not_owned")
@@ -340,69 +390,17 @@ def _request_received(transition: Transition, received: RequestReceived) -> None
 
 
 REQUESTS: Final[dict[type, Callable[[Transition, RequestReceived, Any], None]]] = {
-    RespondToDialog: dialogs.respond,
-    SetPolicy: dialogs.set_policy,
-    Call: calls.call,
-    AwaitCall: calls.await_call,
-    Focus: focus.focus,
-    Recover: recovery.recover,
+    **dialog_requests.REQUESTS,
+    **calls.REQUESTS,
+    **focus.REQUESTS,
+    **recovery.REQUESTS,
+    **extensions.REQUESTS,
 }
+"""Request → rule, from the modules of the rules; `Stop` is here, since it concerns all of them."""
 
 
 def _request_cancelled(transition: Transition, cancelled: RequestCancelled) -> None:
     calls.request_cancelled(transition, cancelled.request_id)
-
-
-# ── stopping ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _stop(transition: Transition, received: RequestReceived, request: Stop) -> None:
-    transition.update(stopping=received.request_id)
-    if transition.state.link.phase == "up" and not transition.state.scope.observing:
-        dialogs.settle_for_stop(transition)
-    transition.schedule(("stop", ""), request.timeout if is_time(request.timeout) else 0.0, "stopping has a time limit")
-
-
-def _finish_stop(transition: Transition) -> None:
-    """Stop, unless a dialog is still being settled and the time limit of the stop is not over."""
-    state = transition.state
-    all_dialogs = [each for page in state.pages.values() for each in page.dialogs]
-    found = [each for each in all_dialogs if each.phase != "closed"]
-    settling = any(each.phase in ("answering", "answered", "closed") for each in all_dialogs)
-    if state.link.phase == "up" and settling and ("stop", "") in state.deadline_of:
-        return
-    left = [_describe_open_dialog(each) for each in sorted(found, key=lambda each: each.number)]
-    left += [
-        f"page {page.id[:8]} ({'blocked' if page.blocked is not None else 'one of its frames is blocked'})"
-        for page in state.pages.values()
-        if page.blocked is not None or page.blocked_sessions
-    ]
-    if state.link.phase != "up":
-        left.insert(0, f"the link is {state.link.phase}")
-    for each in all_dialogs:
-        for request_id in each.request_ids:
-            transition.answer(request_id, error=SupervisorStopped("stopped"))
-    calls.end_all(transition, lambda: SupervisorStopped("stopped"))
-    recovery.end_all(transition, lambda: SupervisorStopped("stopped"))
-    if state.link.phase == "up" and not state.adopting:
-        ours = sorted(each.session_id for each in state.sessions.values() if each.parent is None)
-        transition.emit(effects.Release(sessions=tuple(ours)))
-    transition.answer(state.stopping, StopReport(left=tuple(left)))
-    transition.update(
-        stopping=None,
-        link=replace(state.link, phase="stopped", reason="stopped", since=transition.at),
-        deadlines=(),
-        deadline_of=Map(),
-        tickets=Map(),
-    )
-
-
-def _describe_open_dialog(dialog: Dialog) -> str:
-    # A browser without dialog windows dismisses a dialog when a client that saw it open disconnects (fact 26).
-    dismissed = (
-        "; the browser dismisses it now, for all clients" if dialog.phase == "open" and not dialog.native else ""
-    )
-    return f"dialog {dialog.id} ({dialog.why or dialog.phase}{dismissed})"
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -429,12 +427,12 @@ DUE: Final[dict[str, Callable[[Transition, Any], None]]] = {
     "setup": lambda transition, name: pages.setup_overdue(transition, SessionId(name)),
     "target": lambda transition, name: pages.target_due(transition, TargetId(name)),
     "call": calls.call_due,
-    "stall": calls.stall_due,
     "waiter": calls.waiter_due,
     "remedy": recovery.remedy_due,
     "keepalive": lambda transition, _name: link.keepalive_due(transition),
     "redial": lambda transition, _name: link.redial(transition),
     "extension": extensions.due,
     "stop": lambda _transition, _name: None,
+    "extensions": lambda _transition, _name: None,
 }
-"""Kind of deadline → rule that runs when it is due. For `stop`, `_finish_stop` runs after every input."""
+"""Kind of deadline → rule that runs when it is due. For `stop` and `extensions`, `stopping.go_on` runs after every input."""

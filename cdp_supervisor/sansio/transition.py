@@ -10,7 +10,7 @@ taken once; what is kept stays within its limit.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from cdp_core.sansio.messages import SessionId, TargetId
@@ -18,7 +18,7 @@ from cdp_core.sansio.structs import amend, replace
 from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.deadlines import Key, added, without
-from cdp_supervisor.sansio.inputs import Instant
+from cdp_supervisor.sansio.inputs import DialogAnswered, Instant, RequestReceived
 from cdp_supervisor.sansio.state import Page, State, Ticket
 
 
@@ -31,7 +31,7 @@ def moment_after(now: float, seconds: float) -> float:
 class Transition:
     """The new state and the effects of one input, while the rules write them."""
 
-    __slots__ = ("_is_new_state", "at", "effects", "extensions", "now", "state")
+    __slots__ = ("_is_new_state", "answers", "at", "dialogs", "effects", "extensions", "last", "now", "state")
 
     def __init__(self, state: State, at: Instant) -> None:
         self.state = state
@@ -42,6 +42,12 @@ class Transition:
         self.extensions = state.extensions
         """The extensions as they are now; `result` puts them into the state."""
         self.effects: list[effects.Effect] = []
+        self.dialogs: tuple[tuple[str, effects.OpenDialog | effects.EndDialog], ...] = ()
+        """What extensions report about dialogs of their own: each with the extension's name."""
+        self.answers: tuple[tuple[str, DialogAnswered], ...] = ()
+        """The answers to such dialogs, on their way to the extensions."""
+        self.last: tuple[effects.Effect, ...] = ()
+        """Effects that follow those of the extensions: a target is resumed after everything that its session gets."""
 
     # ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -126,6 +132,8 @@ class Transition:
         dialog_id: str = "",
         call_id: str = "",
         request_id: int = 0,
+        extension: str = "",
+        tag: str = "",
     ) -> int:
         """Send a command and return its ticket; the rule for `purpose` processes its end."""
         number = self.state.last_ticket + 1
@@ -137,13 +145,16 @@ class Transition:
             dialog_id=dialog_id,
             call_id=call_id,
             request_id=request_id,
+            extension=extension,
+            tag=tag,
         )
         self.update(
             last_ticket=number,
             tickets=self.state.tickets.set(number, ticket),
             link=replace(self.state.link, last_sent=self.now),
         )
-        self.emit(effects.Send(ticket=number, session_id=session_id, method=method, params=params))
+        bounded = purpose in ("call", "extension")
+        self.emit(effects.Send(ticket=number, session_id=session_id, method=method, params=params, bounded=bounded))
         return number
 
     def take_ticket(self, number: int) -> Ticket | None:
@@ -157,6 +168,10 @@ class Transition:
         """Abandon the command with this ticket: its reply is ignored."""
         if self.take_ticket(number) is not None:
             self.emit(effects.Forget(ticket=number))
+
+    def resume(self, session_id: SessionId) -> None:
+        """Resume the target of a session, as the last thing that this input causes for it."""
+        self.last = (*self.last, effects.Resume(session_id=session_id))
 
     def publish(self, change: Change) -> None:
         self.effects.append(effects.Publish(change=change))
@@ -173,7 +188,10 @@ class Transition:
 
     def schedule(self, key: Key, seconds: float, why: str) -> float:
         """Schedule a deadline in so many seconds, in place of an earlier one of this key; return its moment."""
-        at = moment_after(self.now, seconds if seconds >= 0 else 0.0)
+        return self.schedule_at(key, moment_after(self.now, seconds if seconds >= 0 else 0.0), why)
+
+    def schedule_at(self, key: Key, at: float, why: str) -> float:
+        """Schedule a deadline at a moment, which must be later than now."""
         state = self.state
         before = state.deadline_of.get(key)
         deadlines = state.deadlines if before is None else without(state.deadlines, before, key)
@@ -194,3 +212,7 @@ class Transition:
         _, key, _ = deadlines[0][0]
         self.cancel(key)
         return key
+
+
+RequestRules = dict[type, Callable[[Transition, RequestReceived, Any], None]]
+"""The rules of a module: class of a request → rule."""

@@ -16,7 +16,7 @@ import cdp_core
 from cdp_core import errors
 from cdp_core.errors import CdpError
 from cdp_core.nurseries import add_note
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from support.error_copies import TRIPS
 
 SECRET = "p4yl0ad"

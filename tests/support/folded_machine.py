@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cdp_core.sansio.messages import Event, Refusal, Result, SessionId, TargetId, decode
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.dialog_view import DialogView

@@ -15,7 +15,7 @@ from cdp_core.link import Link
 def links_end_empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Check at the end of the block that every link of it has ended and holds nothing.
 
-    No command, waiter, session, route or unsent text may be left.
+    No command, session, route or unsent text may be left.
     """
     links: list[Link[Any]] = []
     make = Link.__init__
@@ -27,7 +27,6 @@ def links_end_empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Link, "__init__", note)
     yield
     for link in links:
-        kept = (link._waiters, link.sessions, link.routes, link._outbox)
-        left = (link.router.in_flight, *map(len, kept))
+        left = (link.router.in_flight, len(link.sessions), len(link.routes), len(link._outbox))
         assert link.ended.is_set()
-        assert left == (0,) * 5, f"commands, waiters, sessions, routes, unsent: {left}"
+        assert left == (0,) * 4, f"commands, sessions, routes, unsent: {left}"

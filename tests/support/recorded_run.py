@@ -67,7 +67,7 @@ class RecordedRun:
 
     def _published(self, state: Any) -> None:
         self.snapshots.append(self.engine._runner.view(state))
-        self.times.append(self.engine._at.mono - BEGUN)
+        self.times.append(self.engine._port.at.mono - BEGUN)
 
     def _run(self, acts: list[Act]) -> None:
         for _turn in range(MOST_TURNS):

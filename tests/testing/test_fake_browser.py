@@ -488,7 +488,11 @@ class AdoptingRouter(Router):
 
     def adopt(self, command: Json) -> None:
         session = command.get("sessionId")
-        self._waiting[CommandId(command["id"])] = (None if session is None else SessionId(session), command["method"])
+        self._waiting[CommandId(command["id"])] = (
+            None if session is None else SessionId(session),
+            command["method"],
+            None,
+        )
         self._last_id = CommandId(max(self._last_id, command["id"]))
 
 

@@ -33,7 +33,7 @@ from cdp_supervisor import (
     open_supervisor,
     replay,
 )
-from cdp_supervisor.sansio.inputs import Input
+from cdp_supervisor.sansio.inputs import ExtensionInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,7 @@ class Counting:
     def initial(self) -> int:
         return 0
 
-    def step(self, state: int, _input: Input, /) -> tuple[int, tuple[Send | Note, ...]]:
+    def step(self, state: int, _input: ExtensionInput, /) -> tuple[int, tuple[Send | Note, ...]]:
         return state + 1, ()
 
     def next_deadline(self, _state: int, /) -> float | None:

@@ -141,10 +141,10 @@ async def test_a_domain_that_cannot_be_enabled_releases_the_others(peer: Any) ->
         page = await page_of(peer, browser)
         fails: Any = page.send_nowait
 
-        def send_nowait(command: str, *params: Any) -> Any:
+        def send_nowait(command: str, *params: Any, **options: Any) -> Any:
             if command == "Network.enable":
                 raise RuntimeError
-            return fails(command, *params)
+            return fails(command, *params, **options)
 
         page.send_nowait = send_nowait  # type: ignore[method-assign]
         with pytest.raises(RuntimeError):

@@ -32,7 +32,7 @@ from typing import Any
 import pytest
 
 from cdp_core.sansio.messages import Refusal, Result, SessionId
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.trace import MessageRecord
 from cdp_core.tracing.file import read_trace
 from support.traces.observer import PARSE_ERROR, Adopted, AdoptingRouter, Observer, ledger_of, observe

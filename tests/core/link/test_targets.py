@@ -367,7 +367,7 @@ async def test_a_cancelled_attach_leaves_no_session(peer: Any, announced: bool, 
         assert not browser.sessions
         assert browser.statistics().router.in_flight == 0
         assert not browser.targets._locks
-        assert not any(browser.targets._fresh_in_flight.values())
+        assert not browser.targets._attaching._under_way
 
 
 async def test_a_cancelled_attach_leaves_a_concurrent_one_its_session(peer: Any) -> None:

@@ -56,17 +56,8 @@ from cdp_core.sansio.messages import (
     decode,
     encode_command,
 )
-from cdp_core.sansio.router import (
-    MAX_SEND_BYTES,
-    Anomaly,
-    CommandDone,
-    Loss,
-    Output,
-    Router,
-    SessionClosed,
-    SessionOpened,
-    failure_of,
-)
+from cdp_core.sansio.outcomes import Loss, failure_of
+from cdp_core.sansio.router import MAX_SEND_BYTES, Anomaly, CommandDone, Output, Router, SessionClosed, SessionOpened
 from cdp_core.sansio.structs import replace
 
 ATTACHED, DETACHED = "Target.attachedToTarget", "Target.detachedFromTarget"

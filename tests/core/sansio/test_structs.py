@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cdp_core.sansio import structs
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 
 JSON = st.recursive(
     st.none()

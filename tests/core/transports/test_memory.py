@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trio.testing import MockClock, assert_checkpoints, wait_all_tasks_blocked
 
 from cdp_core.errors import ConnectionLost
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.transports import DirectTransport
 from cdp_core.transports.memory import Inbox, MemoryTransport, memory_pair
 

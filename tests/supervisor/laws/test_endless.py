@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from cdp_core.sansio.messages import Refusal
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
     CommandEnded,

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import DialogAnswerRefused, DialogUnanswerable, SupervisorStopped
-from cdp_supervisor.sansio import calls, dialogs, effects, frames, step
+from cdp_supervisor.sansio import calls, dialogs, effects, frames, step, stopping
 from cdp_supervisor.sansio.dialog_view import DialogView
 from cdp_supervisor.sansio.transition import Transition
 from support.module_copies import copy_of
@@ -239,7 +239,7 @@ REQUESTS: Final[dict[str, Take]] = {
     "a response to an unanswerable dialog gets no answer": answered(
         lambda what: 0 if isinstance(what, DialogUnanswerable) else 1
     ),
-    "the stop never ends": without(step, "_finish_stop"),
+    "the stop never ends": without(stopping, "go_on"),
 }
 
 
@@ -279,13 +279,13 @@ def never_emitted(*kinds: type) -> Take:
 
 def the_stop_waits_for_unanswerable_dialogs(patch: Patch) -> None:
     """Finish a stop only once no dialog is pending, without a time limit."""
-    real = step._finish_stop
+    real = stopping.go_on
 
     def finish(transition: Transition) -> None:
         if not transition.state.dialog_on:
             real(transition)
 
-    patch.setattr(step, "_finish_stop", finish)
+    patch.setattr(stopping, "go_on", finish)
 
 
 ENDS: Final[dict[str, tuple[Take, str, dict[str, Any]]]] = {

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Event, Malformed, Refusal, Result, decode
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.deferred import MAX_BYTES, MAX_EVENTS
 from cdp_supervisor.runner import Runner

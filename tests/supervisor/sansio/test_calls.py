@@ -8,7 +8,7 @@ import pytest
 
 from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument, RemoteProtocolError, TargetCrashed
 from cdp_core.sansio.messages import Malformed, Refusal, decode
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import (
     BlockedByDialog,
@@ -470,12 +470,12 @@ def test_a_renderer_without_a_session_gets_no_probe() -> None:
     assert probes(fold) == []
 
 
-def test_a_stall_deadline_does_nothing_once_the_call_has_ended() -> None:
+def test_a_deadline_does_nothing_once_the_call_has_ended() -> None:
     fold, _ = blocked_by_dialog()
     fold.reply(EVAL)
     for name in ("c-1", "c-99"):
         transition = Transition(fold.state, fold.at)
-        calls.stall_due(transition, name)
+        calls.call_due(transition, name)
         assert not transition.effects
 
 

@@ -18,12 +18,15 @@ from cdp_supervisor.sansio.effects import (
     Discover,
     Effect,
     Enable,
+    EndDialog,
     Forget,
     Note,
+    OpenDialog,
     Publish,
     Release,
     Resume,
     Send,
+    Wanted,
 )
 from support.modules import assert_required, classes_of
 
@@ -42,11 +45,13 @@ REQUIRED: dict[type, dict[str, Any]] = {
     Dial: {"generation": 2},
     Disconnect: {"reason": "half_open"},
     Note: {"level": "info", "text": "link up"},
+    OpenDialog: {"key": "a", "page_id": "P", "frame_id": "P", "via": "request", "type": "alert"},
+    EndDialog: {"key": "a", "answered": True},
 }
 
 
 def test_the_union_contains_every_effect() -> None:
-    assert set(get_args(Effect)) == set(REQUIRED) == classes_of(effects)
+    assert {*get_args(Effect), *get_args(Wanted)} == set(REQUIRED) == classes_of(effects)
 
 
 @pytest.mark.parametrize("kind", REQUIRED)

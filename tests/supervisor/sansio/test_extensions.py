@@ -11,13 +11,15 @@ from typing import Any
 import attrs
 import pytest
 
+from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Event
-from cdp_core.sansio.structs import replace
+from cdp_core.sansio.structs import Raw, replace
 from cdp_supervisor.sansio import extensions
 from cdp_supervisor.sansio.deadlines import added, entries
-from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Note, Send
-from cdp_supervisor.sansio.extensions import MAX_SENDS, Extension, ExtensionViews
-from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant, TimePassed
+from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Note, Release, Send
+from cdp_supervisor.sansio.extensions import MAX_SENDS, MAX_UNSENT, Extension, ExtensionViews
+from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant, NotSent, Replied, Stopping, TimePassed
+from cdp_supervisor.sansio.requests import AskExtension, Stop
 from cdp_supervisor.sansio.state import HostedExtension, initial_state
 from cdp_supervisor.sansio.step import step
 from support import folded_machine
@@ -109,7 +111,7 @@ def test_an_extension_may_send_and_note_and_receives_no_end_of_its_commands() ->
     fold = on_a_page(extensions=(SampleExtension(returning(send, note), events={LOG}),))
     tickets = fold.state.tickets
     fold.event(LOG, on="s-P")
-    assert fold.last == (replace(send, ticket=0), note)
+    assert fold.last == (replace(send, ticket=0, bounded=True), note)
     assert fold.state.tickets is tickets
 
 
@@ -117,12 +119,12 @@ def test_an_extension_may_send_and_note_and_receives_no_end_of_its_commands() ->
     ("rule", "why"),
     [
         (raising, "it raised KeyError"),
-        (returning(Dial(generation=9)), "it returned something other than Send or Note"),
-        (returning(Answer(request_id=1)), "it returned something other than Send or Note"),
+        (returning(Dial(generation=9)), "it returned something other than Send, Note, OpenDialog or EndDialog"),
+        (returning(Answer(request_id=1)), "it returned something other than Send, Note, OpenDialog or EndDialog"),
         (returning(*[Send(ticket=0, session_id=None, method="Log.clear")] * 9), "it sent 9 commands for one input"),
         (lambda _state, _input: None, "it raised TypeError"),
         (lambda state, _input: (state, 5), "it raised TypeError"),
-        (returning(None), "it returned something other than Send or Note"),
+        (returning(None), "it returned something other than Send, Note, OpenDialog or EndDialog"),
         (returning(note(level="fatal")), "it returned an invalid Note"),
         (returning(note(level=[])), "it raised TypeError"),
         (returning(note(text=None)), "it returned an invalid Note"),
@@ -188,7 +190,7 @@ def test_a_disabled_extension_receives_nothing() -> None:
 def test_a_valid_effect_is_performed(effect: Any) -> None:
     fold = on_a_page(extensions=(SampleExtension(returning(effect), events={LOG}),))
     fold.event(LOG, on="s-P")
-    assert fold.last == (effect,)
+    assert fold.last == (replace(effect, bounded=True) if isinstance(effect, Send) else effect,)
     assert not fold.state.extensions[0].off
 
 
@@ -426,3 +428,249 @@ def test_the_number_of_commands_for_one_input_is_limited(sends: int, off: str) -
     made = step(initial_state(extensions=(extension,)), loaded)
     assert made.state.extensions[0].off == off
     assert sum(isinstance(each, Send) for each in made.effects) == (0 if off else sends)
+
+
+# ── replies to commands of extensions ────────────────────────────────────────────────────────────────────────────────
+
+
+def on_events(*effects: Any) -> Rule:
+    return _for_events_only(lambda state, received: ((*state, received), effects))
+
+
+def collecting(state: Any, received: Any) -> Any:
+    return (*state, received), ()
+
+
+def tagged(tag: str = "a", **changed: Any) -> Any:
+    return send(reply_to=tag, **changed)
+
+
+def replies(fold: Any, place: int = 0) -> list[Any]:
+    return [each for each in extension_state(fold, place) if isinstance(each, Replied)]
+
+
+def test_an_extension_gets_the_end_of_a_command_with_a_tag() -> None:
+    fold = on_a_page(
+        extensions=(
+            SampleExtension(
+                lambda state, got: ((*state, got), (tagged(),) if type(got) is BrowserEvent else ()), events={LOG}
+            ),
+            SampleExtension(collecting, name="other"),
+        )
+    )
+    fold.event(LOG, on="s-P")
+    assert fold.last[-1] == send(ticket=fold.state.last_ticket, bounded=True)
+    fold.reply("Log.clear", {"done": True})
+    (reply,) = replies(fold)
+    assert (reply.tag, reply.outcome.value) == ("a", {"done": True})
+    assert replies(fold, 1) == []
+    assert not fold.state.tickets.get(fold.state.last_ticket)
+
+
+@pytest.mark.parametrize("odd", [5, None, ["a"], "x" * 1001])
+def test_a_tag_is_a_short_text(odd: Any) -> None:
+    fold = on_a_page(extensions=(SampleExtension(_for_events_only(returning(tagged(odd))), events={LOG}),))
+    fold.event(LOG, on="s-P")
+    assert fold.state.extensions[0].off == "it returned a Send with an invalid reply_to"
+
+
+def test_an_extension_that_sends_again_on_each_failure_is_disabled() -> None:
+    """A command that cannot be sent ends at once: answering it with another one would never end."""
+
+    def stubborn(state: Any, got: Any) -> Any:
+        return state, (tagged(session_id="gone"),) if type(got) in (BrowserEvent, Replied) else ()
+
+    fold = on_a_page(extensions=(SampleExtension(stubborn, events={LOG}),))
+    fold.event(LOG, on="s-P")
+    for _number in range(MAX_UNSENT):
+        assert not fold.state.extensions[0].off
+        fold.ends(fold.state.last_ticket, NotSent(error=KeyError()))
+    fold.ends(fold.state.last_ticket, NotSent(error=KeyError()))
+    assert fold.state.extensions[0].off == "it went on sending after 32 commands that could not be sent"
+    fold.ends(fold.state.last_ticket, NotSent(error=KeyError()))
+
+
+def test_a_reply_in_between_resets_the_count_of_failures() -> None:
+    def stubborn(state: Any, got: Any) -> Any:
+        return state, (tagged(),) if type(got) in (BrowserEvent, Replied) else ()
+
+    fold = on_a_page(extensions=(SampleExtension(stubborn, events={LOG}),))
+    fold.event(LOG, on="s-P")
+    for number in range(100):
+        if number % 30:
+            fold.ends(fold.state.last_ticket, NotSent(error=KeyError()))
+        else:
+            fold.reply("Log.clear")
+    assert not fold.state.extensions[0].off
+
+
+def test_a_disabled_extension_gets_no_reply() -> None:
+    def once(state: Any, got: Any) -> Any:
+        if type(got) is Replied:
+            raise AssertionError
+        if got.event.params.get("x"):
+            raise KeyError
+        return state, (tagged(),)
+
+    fold = on_a_page(extensions=(SampleExtension(_for_events_only(once), events={LOG}),))
+    fold.event(LOG, on="s-P").event(LOG, on="s-P", x=1)
+    fold.reply("Log.clear")
+    assert fold.state.extensions[0].off == "it raised KeyError"
+
+
+# ── pages of root-level events ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("frame_id", "page"), [("P", "P"), ("F", "P"), ("Q", "Q"), ("gone", None), (5, None), (None, None)]
+)
+def test_a_root_level_event_belongs_to_the_page_of_the_frame_that_it_names(frame_id: Any, page: Any) -> None:
+    fold = folded_machine.with_tree("F", extensions=(SampleExtension(events={"Fetch.requestPaused"}),))
+    fold.attach("Q")
+    fold.event("Fetch.requestPaused", frameId=frame_id)
+    assert extension_state(fold)[-1].page == page
+
+
+def test_a_root_level_event_with_unreadable_params_belongs_to_no_page() -> None:
+    fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
+    fold.feed(BrowserEvent(at=fold.at, generation=1, event=Event(method=LOG, raw=Raw(b"[1"))))
+    assert extension_state(fold)[-1].page is None
+
+
+# ── the stop ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def at_stop(*effects: Any) -> Rule:
+    return lambda state, got: ((*state, got), effects if type(got) is Stopping else ())
+
+
+def released(fold: Any) -> bool:
+    return any(isinstance(each, Release) for each in fold.orders)
+
+
+def test_an_extension_may_send_before_the_link_is_released_and_the_stop_waits_for_its_reply() -> None:
+    fold = on_a_page(extensions=(SampleExtension(at_stop(tagged())),))
+    fold.ask(Stop())
+    assert fold.sent("Log.clear")
+    assert not released(fold)
+    fold.reply("Log.clear")
+    assert released(fold)
+    assert fold.state.link.phase == "stopped"
+
+
+def test_a_reply_may_cause_further_commands_before_the_release() -> None:
+    def two(state: Any, got: Any) -> Any:
+        if type(got) is Stopping:
+            return state, (tagged("first"),)
+        return state, (tagged("second", method="Log.disable"),) if getattr(got, "tag", "") == "first" else ()
+
+    fold = on_a_page(extensions=(SampleExtension(two),))
+    fold.ask(Stop())
+    fold.reply("Log.clear")
+    assert not released(fold)
+    fold.reply("Log.disable")
+    assert released(fold)
+
+
+def test_the_stop_waits_one_second_for_an_extension() -> None:
+    fold = on_a_page(extensions=(SampleExtension(at_stop(tagged())),))
+    fold.ask(Stop())
+    fold.passes(0.9)
+    assert not released(fold)
+    fold.passes(0.2)
+    assert released(fold)
+
+
+def test_a_stop_does_not_wait_for_commands_without_a_tag() -> None:
+    fold = on_a_page(extensions=(SampleExtension(at_stop(send())),))
+    fold.ask(Stop())
+    assert released(fold)
+    sends = [each for each in fold.last if isinstance(each, (Send, Release))]
+    assert [type(each) for each in sends[-2:]] == [Send, Release]
+
+
+def test_an_extension_that_never_ends_sending_at_the_stop_is_disabled() -> None:
+    def endless(state: Any, got: Any) -> Any:
+        return state, tuple(tagged(str(each)) for each in range(8)) if type(got) in (Stopping, Replied) else ()
+
+    fold = on_a_page(extensions=(SampleExtension(endless),))
+    fold.ask(Stop())
+    for _number in range(3):
+        fold.ends(fold.state.last_ticket, folded_machine.result_of({}))
+    assert not fold.state.extensions[0].off
+    fold.ends(fold.state.last_ticket, folded_machine.result_of({}))
+    assert fold.state.extensions[0].off == "it sent 40 commands after Stopping"
+    fold.passes(1.1)
+    assert released(fold)
+
+
+def test_no_extension_hears_of_a_stop_while_the_link_is_down() -> None:
+    fold = on_a_page(extensions=(SampleExtension(at_stop(tagged())),)).down()
+    fold.ask(Stop())
+    assert not any(isinstance(each, Stopping) for each in extension_state(fold))
+
+
+# ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Answering(SampleExtension):
+    """An extension that answers each question with `reply`, which may be an exception to raise."""
+
+    reply: Any = ({"ok": True}, ())
+
+    def answer(self, state: Any, question: Any) -> Any:
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        value, effects = self.reply
+        return (*state, question), value, effects
+
+
+def asked(reply: Any, name: str = "example") -> Any:
+    extension = Answering()
+    extension.reply = reply
+    fold = on_a_page(extensions=(extension, SampleExtension(name="silent")))
+    fold.ask(AskExtension(extension=name, question={"mode": "on"}))
+    return fold, fold.answers[fold.asked]
+
+
+def test_an_extension_answers_a_question_and_may_send() -> None:
+    fold, answer = asked(({"ok": True}, (send(),)))
+    assert (answer.value, answer.error) == ({"ok": True}, None)
+    assert {"mode": "on"} in extension_state(fold)
+    assert fold.sent("Log.clear")
+
+
+def test_a_question_that_the_extension_refuses_changes_nothing() -> None:
+    fold, answer = asked(InvalidArgument("mode must be on or off."))
+    assert str(answer.error) == "mode must be on or off."
+    assert not fold.state.extensions[0].off
+
+
+@pytest.mark.parametrize(
+    ("reply", "off"),
+    [
+        (KeyError("secret"), "its answer raised KeyError"),
+        (({"ok": True}, (5,)), "it returned something other than Send, Note, OpenDialog or EndDialog"),
+        (({"ok": True}, 5), "its answer raised TypeError"),
+    ],
+)
+def test_an_extension_whose_answer_fails_is_disabled_and_the_caller_gets_an_error(reply: Any, off: str) -> None:
+    fold, answer = asked(reply)
+    assert fold.state.extensions[0].off == off
+    assert off in str(answer.error)
+    assert "secret" not in str(answer.error)
+
+
+@pytest.mark.parametrize("value", [{"a": object()}, {"a": math.nan}, [1], None])
+def test_an_answer_must_be_a_json_object(value: Any) -> None:
+    _fold, answer = asked((value, ()))
+    assert isinstance(answer.error, InvalidArgument)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("nobody", "'nobody' does not exist"), ("silent", "'silent' takes no requests")]
+)
+def test_an_extension_that_takes_no_requests_is_named_with_those_that_do(name: str, why: str) -> None:
+    _fold, answer = asked(({}, ()), name)
+    assert why in str(answer.error)
+    assert "extensions that take requests: example" in str(answer.error)

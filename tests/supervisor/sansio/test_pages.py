@@ -108,10 +108,11 @@ def test_a_session_is_set_up_once_however_often_it_is_reported() -> None:
     assert sent_to_sessions(fold) == []
 
 
-def test_sessions_beyond_the_limit_are_left_out_and_counted() -> None:
+def test_sessions_beyond_the_limit_are_left_out_counted_and_resumed() -> None:
     fold = on_a_page(limits=Limits(sessions_kept=1))
     fold.attach("Q")
     assert session_ids(fold) == ["s-P"]
+    assert sent_to_sessions(fold) == ["s-Q resume"]
     assert fold.count("sessions_left_out") == 1
 
 
@@ -317,7 +318,7 @@ def test_a_second_session_on_a_target_becomes_primary_when_the_first_ends() -> N
     """Fact 47: until then it repeats every event."""
     fold = on_a_page()
     fold.attach("P", session="s-P2")
-    assert sent_to_sessions(fold) == ["s-P2 autoattach", "s-P2 resume"]
+    assert sent_to_sessions(fold) == ["s-P2 resume"]
     fold.event("Page.frameAttached", on="s-P2", frameId="A", parentFrameId="P")
     assert "A" not in fold.page().frames
     fold.detach("s-P")

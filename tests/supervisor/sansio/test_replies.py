@@ -8,7 +8,7 @@ import pytest
 
 from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.messages import Malformed, Refusal, SessionId, decode
-from cdp_core.sansio.router import Loss
+from cdp_core.sansio.outcomes import Loss
 from cdp_supervisor.errors import ScriptFailed
 from cdp_supervisor.sansio.inputs import NotSent
 from cdp_supervisor.sansio.replies import error_of, read_evaluation, result_of, value_of

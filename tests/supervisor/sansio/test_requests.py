@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from types import MappingProxyType
 from typing import Any, get_args
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cdp_core.errors import InvalidArgument
+from cdp_supervisor.errors import InvalidPolicy
 from cdp_supervisor.sansio.options import Policy
 from cdp_supervisor.sansio.requests import (
+    AskExtension,
     AwaitCall,
     Call,
     Focus,
@@ -19,6 +25,8 @@ from cdp_supervisor.sansio.requests import (
     RespondToDialog,
     SetPolicy,
     Stop,
+    request_from_json,
+    request_to_json,
 )
 from cdp_supervisor.sansio.step import REQUESTS
 
@@ -29,6 +37,7 @@ RIGHT: dict[type, dict[str, Any]] = {
     SetPolicy: {"policy": Policy()},
     Focus: {},
     Recover: {"target_id": "T", "remedy": "close"},
+    AskExtension: {"extension": "bridge", "question": {"mode": "on"}},
     Stop: {},
 }
 TEXT, OPTIONAL_TEXT = [None, 5, b"x", ["x"]], [5, b"x", ["x"], True]
@@ -50,6 +59,8 @@ WRONG: list[tuple[type, str, Any, list[Any]]] = [
     (Focus, "target_id", "a string or None", OPTIONAL_TEXT),
     (Recover, "target_id", "a string", TEXT),
     (Recover, "remedy", "a string", TEXT),
+    (AskExtension, "extension", "a string", TEXT),
+    (AskExtension, "question", "a mapping", [None, "{}", [1]]),
     (Stop, "timeout", "a number of seconds", [None, *SECONDS]),
 ]
 EACH_WRONG = [(kind, name, what, value) for kind, name, what, values in WRONG for value in values]
@@ -99,3 +110,76 @@ def test_every_request_has_a_rule() -> None:
     """Only `Stop` is answered without the table: it is the last request."""
     assert set(get_args(Request)) == set(RIGHT)
     assert set(get_args(Request)) == {*REQUESTS, Stop}
+
+
+# ── as JSON ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEXTS = st.text(max_size=5)
+VALUES = {
+    "a string": TEXTS,
+    "a string or None": st.none() | TEXTS,
+    "a mapping": st.dictionaries(TEXTS, st.integers() | TEXTS, max_size=2),
+    "a mapping or None": st.none() | st.dictionaries(TEXTS, st.integers(), max_size=2),
+    "a number of seconds": st.integers() | st.floats(allow_nan=False),
+    "a number of seconds or None": st.none() | st.integers() | st.floats(allow_nan=False),
+    "a Policy": st.sampled_from(
+        [Policy(), Policy({"alert": "auto_accept"}, prompt_text="secret"), Policy.unattended()]
+    ),
+}
+
+
+@st.composite
+def any_request(draw: st.DrawFn) -> Request:
+    kind = draw(st.sampled_from(get_args(Request)))
+    fields = attrs.fields(kind)
+    made: Request = kind(**{each.name: draw(VALUES[each.metadata["kind"].what]) for each in fields})
+    return made
+
+
+@given(request=any_request())
+def test_the_json_of_a_request_is_plain_and_gives_the_same_request(request: Request) -> None:
+    written = json.loads(json.dumps(request_to_json(request), allow_nan=False))
+    assert request_from_json(written) == request
+
+
+@given(request=any_request())
+def test_json_without_private_contents_is_a_request_without_them(request: Request) -> None:
+    written = request_to_json(request, private=False)
+    shown = request_from_json(written)
+    for field in attrs.fields(type(request)):
+        value = getattr(shown, field.name)
+        if not field.metadata["private"]:
+            assert value == getattr(request, field.name)
+        else:
+            assert not value or isinstance(value, Policy)
+    assert "secret" not in json.dumps(written)
+
+
+@given(request=any_request(), where=st.integers(0, 9), odd=st.sampled_from([[1], True, 5, "x", None, {}]))
+def test_changed_json_is_a_request_or_refused(request: Request, where: int, odd: Any) -> None:
+    written = request_to_json(request)
+    written[list(written)[where % len(written)]] = odd
+    try:
+        made = request_from_json(written)
+    except (InvalidArgument, InvalidPolicy):
+        return
+    assert isinstance(made, get_args(Request))
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        (5, "A request is a JSON object, not int."),
+        ({}, "The type of a request is one of RespondToDialog, Call, AwaitCall, SetPolicy, Focus, Recover,"),
+        ({"type": "Focus", "target": "T"}, "Focus has no field 'target'; its fields are target_id."),
+        ({"type": "Recover", "target_id": "T"}, "Recover needs the field 'remedy'; its fields are target_id, remedy."),
+        ({"type": "Recover", "target_id": 5, "remedy": "close"}, "target_id must be a string, not int."),
+    ],
+)
+def test_json_that_is_no_request_is_refused_with_what_is_wrong(written: Any, why: str) -> None:
+    with pytest.raises(InvalidArgument, match=re.escape(why)):
+        request_from_json(written)
+
+
+def test_a_field_with_a_default_may_be_missing() -> None:
+    assert request_from_json({"type": "Call", "method": "Page.enable"}) == Call(method="Page.enable")

@@ -184,7 +184,7 @@ def test_two_extensions_with_the_same_name_are_refused() -> None:
 NONEMPTY_DEFAULTS: dict[type, dict[str, Any]] = {
     LinkState: {"phase": "connecting", "since": NOWHEN, "owned": True},
     Page: {"stale": True},
-    Dialog: {"phase": "open", "closed": NOWHEN},
+    Dialog: {"phase": "open", "via": "native", "closed": NOWHEN},
     State: {"generation": 1, "link": LinkState()},
 }
 

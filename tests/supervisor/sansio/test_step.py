@@ -18,7 +18,6 @@ from cdp_supervisor.sansio.state import Deadline, initial_state
 from cdp_supervisor.sansio.step import (
     EVENTS,
     Step,
-    StopReport,
     deferrable_events,
     deferrable_until,
     events_unused_by_extensions,
@@ -27,6 +26,7 @@ from cdp_supervisor.sansio.step import (
     used_events,
 )
 from cdp_supervisor.sansio.step import fold as fold_at_once
+from cdp_supervisor.sansio.stopping import StopReport
 from support import folded_machine
 from support.folded_machine import LOG, Keeper, SampleExtension, lines, on_a_page
 
@@ -378,16 +378,25 @@ def test_a_stop_with_nothing_open_ends_at_once_and_leaves_nothing() -> None:
     assert not fold.state.tickets
 
 
-def test_a_stop_ends_auto_attach_and_releases_the_top_sessions() -> None:
-    """Else later targets would be attached and wait for ever for a resume.
-
-    Sessions below another session end with it.
-    """
+def test_a_stop_ends_auto_attach_and_the_sessions_that_the_supervisor_opened() -> None:
+    """Without the first, later targets would be attached and wait for ever for a resume."""
     fold = folded_machine.with_tree("F")
-    fold.attach("F", "iframe", of="s-P")
     fold.attach("A")
+    fold.detach("s-A").passes(2.0)
+    fold.attach("A", session="s-A2")
+    fold.reply("Target.attachToTarget", {"sessionId": "s-A2"})
     fold.ask(Stop())
-    assert [each for each in fold.last if isinstance(each, Release)] == [Release(sessions=("s-A", "s-P"))]
+    assert [each for each in fold.last if isinstance(each, Release)] == [Release(sessions=("s-A2",))]
+
+
+def test_a_stop_waits_for_a_session_that_is_being_opened() -> None:
+    fold = on_a_page()
+    fold.detach("s-P").passes(2.0)
+    fold.ask(Stop())
+    assert fold.state.stopping is not None
+    fold.attach("P", session="s-P2")
+    fold.reply("Target.attachToTarget", {"sessionId": "s-P2"})
+    assert [each for each in fold.last if isinstance(each, Release)] == [Release(sessions=("s-P2",))]
 
 
 def test_a_stop_releases_nothing_if_the_link_is_down_or_adopted() -> None:

@@ -18,7 +18,7 @@ import pytest
 from cdp_core.sansio.messages import Event
 from cdp_core.sansio.structs import Raw
 from cdp_core.tracing.file import read_trace
-from cdp_supervisor.sansio import dialogs, event_params, frames, pages, step
+from cdp_supervisor.sansio import dialogs, event_params, frames, pages, step, stopping
 from cdp_supervisor.sansio.dialog_table import TABLE, Move
 from cdp_supervisor.sansio.state import Attachment
 from cdp_supervisor.sansio.transition import Transition
@@ -132,7 +132,7 @@ MUTATIONS = (
     Mutation("Target.targetDestroyed is ignored", ignoring("Target.targetDestroyed"), "dialog_close_and_crash"),
     Mutation("a page that was replaced stays", without_fields(pages, "subtype"), "frames_prerender"),
     Mutation("the loss of the link is ignored", idle(pages, "link_lost"), "dialog_basic"),
-    Mutation("a stop never ends", idle(step, "_finish_stop"), "dialog_basic"),
+    Mutation("a stop never ends", idle(stopping, "go_on"), "dialog_basic"),
     Mutation("no deadline is due", idle(Transition, "due"), "dialog_popup"),
     Mutation("no second session becomes primary", idle(pages, "_leave_target"), "bridge_messages"),
 )

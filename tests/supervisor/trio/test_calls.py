@@ -230,7 +230,7 @@ async def test_a_cancelled_caller_leaves_nothing(site: Any, bounded: trio.abc.Cl
         with trio.move_on_after(1) as unanswered:
             await supervisor.evaluate("1")
         assert unanswered.cancelled_caught
-        assert (driver._pending_requests, driver._tickets, driver._replies) == ({}, {}, {})
+        assert (driver._pending_requests, driver.runner._sent) == ({}, {})
         with trio.move_on_after(1) as late:
             await supervisor.call("Runtime.evaluate", {"expression": "ask()"}, when_blocked="wait")
         assert late.cancelled_caught
@@ -239,7 +239,7 @@ async def test_a_cancelled_caller_leaves_nothing(site: Any, bounded: trio.abc.Cl
             soon.cancel()
             await supervisor.respond_to_dialog("accept")
         assert await supervisor.evaluate("1 + 1") == 2
-        assert (driver._pending_requests, driver._tickets, driver._replies) == ({}, {}, {})
+        assert (driver._pending_requests, driver.runner._sent) == ({}, {})
 
 
 # ── frames ───────────────────────────────────────────────────────────────────────────────────────────────────────────

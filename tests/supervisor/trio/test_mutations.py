@@ -12,8 +12,10 @@ import trio
 from trio.testing import MockClock
 
 from cdp_supervisor.driver import Driver
+from cdp_supervisor.performing import Performer
 from cdp_supervisor.runner import Runner
-from cdp_supervisor.sansio import effects, inputs
+from cdp_supervisor.sansio import effects, inputs, pages
+from cdp_supervisor.shared_link import SharedLink
 from support.module_copies import copy_of
 from support.shop import Site
 
@@ -67,17 +69,16 @@ def test_shared_holds_are_released(monkeypatch: pytest.MonkeyPatch, name: str) -
     test = getattr(proofs_in("test_borrowed"), name)
     assert not fails(test, site=Site(), bounded=None)
     if name == "test_supervisor_and_embedder_share_one_socket":
-        monkeypatch.setattr(Driver, "release", lambda self: None)
+        monkeypatch.setattr(SharedLink, "release", lambda self: None)
     else:  # the inner supervisor also releases what the outer one needs
-        real = Driver.release
+        real = SharedLink.release
 
-        def takes_all(self: Driver) -> None:
-            if self.browser is not None:
-                for holder in list(self.browser.targets._holders):
-                    self.browser.targets._let_go(holder)
+        def releases_all(self: SharedLink) -> None:
+            for holder in list(self._browser.targets._holders):
+                self._browser.targets._release_holder(holder)
             real(self)
 
-        monkeypatch.setattr(Driver, "release", takes_all)
+        monkeypatch.setattr(SharedLink, "release", releases_all)
     assert fails(test, site=Site(), bounded=None)
 
 
@@ -85,27 +86,20 @@ def test_sessions_of_our_own_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     test = proofs_in("test_borrowed").test_a_page_attached_to_twice_leaves_no_session
     assert not fails(test, site=Site(), bounded=None)
 
-    class Forgetful(set[int]):
-        def add(self, _ticket: int) -> None:
-            pass
-
-    def forget(driver: Driver) -> None:
-        driver._opening = Forgetful()
-
-    after_init(monkeypatch, forget)
+    monkeypatch.setattr(pages, "_opened_by_us", lambda transition, session_id: None)
     assert fails(test, site=Site(), bounded=None)
 
 
 def test_a_cancelled_caller_is_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
     test = proofs_in("test_calls").test_a_cancelled_caller_leaves_nothing
     assert not fails(test, site=Site(), bounded=None)
-    real = Driver._feed
+    real = Performer.feed
 
-    def deaf(self: Driver, given: Any) -> None:
+    def deaf(self: Performer, given: Any) -> None:
         if not isinstance(given, inputs.RequestCancelled):
             real(self, given)
 
-    monkeypatch.setattr(Driver, "_feed", deaf)
+    monkeypatch.setattr(Performer, "feed", deaf)
     assert fails(test, site=Site(), bounded=None)
 
 
@@ -114,7 +108,7 @@ def test_inputs_are_processed_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
     def late(self: Driver, reason: str, *, final: bool = False) -> None:
         real(self, reason, final=final)
-        self._feed(inputs.SessionClosed(at=self.now(), generation=self._generation, session_id="s"))  # type: ignore[arg-type]
+        self.runner.feed(inputs.SessionClosed(at=self.now(), generation=self.runner.generation, session_id="s"))  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patched:
         assert not fails(test, site=Site(), bounded=None, monkeypatch=patched)
@@ -139,16 +133,21 @@ def test_a_state_is_published_for_each_input(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_commands_are_written_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     test = proofs_in("test_sources").test_the_driver_and_the_engine_write_the_same_bytes
-    real = Driver._perform
+    share, command = Driver.share, Driver.command
     kept: list[Any] = []
 
-    def later(self: Driver, effect: Any) -> None:
+    def share_later(self: Driver, effect: Any) -> None:
         if isinstance(effect, effects.Discover):
             kept.append(effect)
-            return
-        real(self, effect)
-        if kept and isinstance(effect, effects.Send):
-            real(self, kept.pop())
+        else:
+            share(self, effect)
 
-    monkeypatch.setattr(Driver, "_perform", later)
+    def command_first(self: Driver, effect: Any, waiter: Any) -> Any:
+        command_id = command(self, effect, waiter)
+        if kept:
+            share(self, kept.pop())
+        return command_id
+
+    monkeypatch.setattr(Driver, "share", share_later)
+    monkeypatch.setattr(Driver, "command", command_first)
     assert fails(test, site=Site())

@@ -318,7 +318,7 @@ async def test_an_extension_gets_inputs_and_deadlines_and_is_shown(site: Any, bo
             lambda: [Send(ticket=0, session_id=None, method="Browser.getVersion")] * 9,
             "it sent 9 commands for one input",
         ),
-        (lambda: ["close the browser"], "it returned something other than Send or Note"),
+        (lambda: ["close the browser"], "it returned something other than Send, Note, OpenDialog or EndDialog"),
     ],
 )
 async def test_an_extension_that_fails_is_disabled_alone(

@@ -14,7 +14,8 @@ from cdp_supervisor.sansio.effects import Answer
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.requests import Stop
 from cdp_supervisor.sansio.state import Page, State
-from cdp_supervisor.sansio.step import StopReport, next_deadline, step
+from cdp_supervisor.sansio.step import next_deadline, step
+from cdp_supervisor.sansio.stopping import StopReport
 from cdp_supervisor.sansio.view import Snapshot, snapshot
 
 STOP = 10**9

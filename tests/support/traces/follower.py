@@ -28,6 +28,7 @@ import attrs
 from cdp_core.sansio.messages import Event, Refusal, Result
 from cdp_core.sansio.router import CommandDone, Output, SessionClosed, SessionOpened
 from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord
+from cdp_supervisor.performing import closed_input, opened_input
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.console import ConsoleRing
@@ -37,7 +38,6 @@ from cdp_supervisor.sansio.options import Limits, Reconnect
 from cdp_supervisor.sansio.requests import RespondToDialog
 from cdp_supervisor.sansio.state import State, initial_state
 from cdp_supervisor.sansio.step import next_deadline, used_events
-from cdp_supervisor.translation import closed_input, opened_input
 from support.traces import observer
 
 LONG_WORD = re.compile(rb'"([0-9A-Za-z-]{16,64})"')

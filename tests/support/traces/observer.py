@@ -16,7 +16,8 @@ from typing import Any
 import attrs
 
 from cdp_core.sansio.messages import CommandId, SessionId
-from cdp_core.sansio.router import Anomaly, CommandDone, Loss, Output, Router, SessionClosed
+from cdp_core.sansio.outcomes import Loss
+from cdp_core.sansio.router import Anomaly, CommandDone, Output, Router, SessionClosed
 from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord
 
 PARSE_ERROR = -32700
@@ -27,7 +28,7 @@ class AdoptingRouter(Router):
 
     def adopt(self, command_id: int, session_id: str | None, method: str) -> None:
         """Register a recorded command as an open command of this router."""
-        self._waiting[CommandId(command_id)] = (None if session_id is None else SessionId(session_id), method)
+        self._waiting[CommandId(command_id)] = (None if session_id is None else SessionId(session_id), method, None)
         self.spend(command_id)
 
     def spend(self, command_id: int) -> None:

@@ -1,0 +1,195 @@
+"""The part of every event source that is alike: outputs become inputs, effects are performed.
+
+`Performer` does it over a small port: the driver's port is a trio link that other code may share, the port of
+`SupervisorEngine` is a router and some lists. A command is sent with its ticket as the waiter, so its outcome finds the
+ticket without a table. `commands_of` gives the commands of the effects that concern every user of a connection, for a
+port whose connection nobody shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from cdp_core.errors import CdpError
+from cdp_core.sansio.messages import CommandId, Json, SessionId
+from cdp_core.sansio.outcomes import Outcome, Waiter
+from cdp_core.sansio.router import Anomaly, CommandDone, SessionClosed, SessionOpened
+from cdp_core.sansio.structs import asdict
+from cdp_core.sansio.target_table import AUTO_ATTACH, DISCOVER
+from cdp_supervisor.runner import Runner
+from cdp_supervisor.sansio import inputs
+from cdp_supervisor.sansio.changes import Change
+from cdp_supervisor.sansio.effects import (
+    Answer,
+    AutoAttach,
+    Detach,
+    Dial,
+    Disconnect,
+    Discover,
+    Effect,
+    Enable,
+    Forget,
+    Note,
+    Publish,
+    Release,
+    Resume,
+    Send,
+)
+from cdp_supervisor.sansio.inputs import CommandEnded, Input, Instant, NotSent
+from cdp_supervisor.sansio.state import State
+
+NO_AUTO_ATTACH: Final[Json] = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
+
+Shared = Discover | AutoAttach | Enable | Resume | Detach | Release
+"""Effects that concern every user of a connection."""
+Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
+
+
+class Port(Protocol):
+    """The link, the callers and the clock of one event source."""
+
+    def now(self) -> Instant:
+        """Return the time of an input that this port causes."""
+        ...
+
+    def fed(self, state: State, /) -> None:
+        """Take note of the state after an input and its effects."""
+        ...
+
+    def command(self, effect: Send, waiter: Waiter, /) -> CommandId:
+        """Send a command; its outcome goes to `waiter.settle`. Raises CdpError if it cannot be sent."""
+        ...
+
+    def abandon(self, command_id: CommandId, /) -> None:
+        """Ignore the reply of a command."""
+        ...
+
+    def share(self, effect: Shared, /) -> None:
+        """Perform an effect that concerns every user of the connection; raises nothing."""
+        ...
+
+    def answer(self, answer: Answer, /) -> None: ...
+
+    def publish(self, change: Change, /) -> None: ...
+
+    def note(self, note: Note, /) -> None: ...
+
+    def dial(self, generation: int, /) -> None: ...
+
+    def disconnect(self, reason: str, /) -> None: ...
+
+
+class SentCommand:
+    """A command of the state machine on its way: the waiter of its outcome."""
+
+    __slots__ = ("_performer", "_ticket")
+
+    def __init__(self, performer: Performer, ticket: int) -> None:
+        self._performer = performer
+        self._ticket = ticket
+
+    def settle(self, outcome: Outcome, /) -> None:
+        self._performer.command_ended(self._ticket, outcome)
+
+
+class _Ignored:
+    """The waiter of a command whose outcome is of no interest."""
+
+    def settle(self, _outcome: Outcome, /) -> None:
+        pass
+
+
+IGNORED: Final = _Ignored()
+
+
+class Performer(Runner):
+    """The runner of a state machine on one port."""
+
+    def __init__(self, state: State, port: Port, *, record: Callable[[Input], None] | None = None) -> None:
+        super().__init__(state, self._perform, record=record, fed=port.fed)
+        self._port = port
+        self._sent: dict[int, CommandId] = {}
+        """Ticket → command, for the tickets that the state machine may forget."""
+
+    # ── outputs of the link ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def command_ended(self, ticket: int, outcome: Outcome | NotSent) -> None:
+        """Feed the end of the command with this ticket."""
+        self._sent.pop(ticket, None)
+        at, generation = self._port.now(), self.generation
+        self.feed(CommandEnded(at=at, generation=generation, ticket=ticket, outcome=outcome))
+
+    def take(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
+        """Feed the opening or the end of a session; other outputs are no inputs."""
+        if isinstance(output, SessionOpened):
+            self.feed(opened_input(output, self._port.now(), self.generation))
+        elif isinstance(output, SessionClosed):
+            self.feed(closed_input(output, self._port.now(), self.generation))
+
+    def link_ended(self) -> None:
+        """Forget the commands of a link that is over: `LinkDown` ends their tickets."""
+        self._sent.clear()
+
+    # ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _perform(self, effect: Effect) -> None:
+        port = self._port
+        if isinstance(effect, Send):
+            self._send(effect)
+        elif isinstance(effect, Answer):
+            port.answer(effect)
+        elif isinstance(effect, Publish):
+            port.publish(effect.change)
+        elif isinstance(effect, Note):
+            port.note(effect)
+        elif isinstance(effect, Forget):
+            command_id = self._sent.pop(effect.ticket, None)
+            if command_id is not None:
+                port.abandon(command_id)
+        elif isinstance(effect, Dial):
+            port.dial(effect.generation)
+        elif isinstance(effect, Disconnect):
+            port.disconnect(effect.reason)
+        else:
+            port.share(effect)
+
+    def _send(self, effect: Send) -> None:
+        ticket = effect.ticket
+        try:
+            command_id = self._port.command(effect, SentCommand(self, ticket) if ticket else IGNORED)
+        except CdpError as error:
+            if ticket:
+                self.command_ended(ticket, NotSent(error=error))
+            else:  # an extension gets no `CommandEnded`: it would send again at once
+                self.unsent += 1
+        else:
+            if ticket:
+                self._sent[ticket] = command_id
+
+
+def commands_of(effect: Shared) -> tuple[Command, ...]:
+    """Return the commands of an effect on a connection that no other code shares."""
+    if isinstance(effect, Discover):
+        return (("Target.setDiscoverTargets", DISCOVER, None),)
+    if isinstance(effect, AutoAttach):
+        return (("Target.setAutoAttach", AUTO_ATTACH, effect.session_id),)
+    if isinstance(effect, Enable):
+        return ((f"{effect.domain}.enable", None, effect.session_id),)
+    if isinstance(effect, Resume):
+        return (("Runtime.runIfWaitingForDebugger", None, effect.session_id),)
+    if isinstance(effect, Detach):
+        return (("Target.detachFromTarget", {"sessionId": effect.session_id}, effect.parent),)
+    detached = [("Target.detachFromTarget", {"sessionId": each}, None) for each in effect.sessions]
+    return (("Target.setAutoAttach", NO_AUTO_ATTACH, None), *detached)
+
+
+def opened_input(opened: SessionOpened, at: Instant, generation: int) -> Input:
+    """Return the input for a session that opened."""
+    return inputs.SessionOpened(at=at, generation=generation, **asdict(opened))
+
+
+def closed_input(closed: SessionClosed, at: Instant, generation: int) -> Input:
+    """Return the input for a session that ended."""
+    reason = "link_lost" if closed.loss.kind == "connection" else closed.loss.reason
+    return inputs.SessionClosed(at=at, generation=generation, session_id=closed.session_id, reason=reason)
