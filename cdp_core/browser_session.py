@@ -7,6 +7,7 @@ import os
 import ssl
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast, overload
@@ -15,6 +16,7 @@ import trio
 
 from cdp_core.discovery import Address, find_websocket
 from cdp_core.errors import Gone, InvalidArgument
+from cdp_core.fetching import listen_for_pauses
 from cdp_core.link import Batches, Link, LinkStatistics, Tap, check_tap
 from cdp_core.nurseries import add_note, background_tasks
 from cdp_core.sansio.addresses import check_headers
@@ -310,6 +312,7 @@ async def _run(
         async with background_tasks() as nursery:
             nursery.start_soon(link.read)
             nursery.start_soon(link.write)
+            link.fetch.on_first_claim = partial(listen_for_pauses, link, nursery)
             log.info("link up")
             try:
                 with body:

@@ -27,6 +27,8 @@ import trio
 from trio.lowlevel import Abort, current_task, reschedule, wait_task_rescheduled
 
 from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError, RemoteProtocolError, TapFailed
+from cdp_core.sansio.fetch_arbiter import WATCHED
+from cdp_core.sansio.fetch_claims import FetchClaims
 from cdp_core.sansio.messages import CommandId, Event, SessionId
 from cdp_core.sansio.outcomes import Loss, Waiter
 from cdp_core.sansio.redaction import shown_id
@@ -143,6 +145,7 @@ class Link(Generic[S]):
         self.unobserved_refusals = 0
         self.tap_failure: TapFailed | None = None
         self.on_tap_failure: Callable[[], None] = lambda: None
+        self.fetch = FetchClaims(self._send_for_claims, trio.current_time)
         self.ended = trio.Event()
         self._transport = transport
         self._direct = transport if isinstance(transport, DirectTransport) else None
@@ -170,12 +173,15 @@ class Link(Generic[S]):
         *,
         joined: bool = False,
         bounded: bool = True,
+        of_claims: bool = False,
     ) -> CommandId:
         """Send a command without waiting; `waiter` receives its outcome, once.
 
         `joined` marks commands that this library itself sends, bounded by the number of targets: they are left to the
         next write and are never refused for the size of the outbox. A command that is not `bounded` here is bounded
-        by its sender. Raises what Router.command raises, and LocalProtocolError if too many bytes wait to be written.
+        by its sender. Commands `of_claims` are those of `fetch`; on a session with a claim, `Fetch.enable` and
+        `Fetch.disable` of other code raise InvalidArgument. Raises what Router.command raises, and LocalProtocolError
+        if too many bytes wait to be written.
         """
         if self._outbox_bytes > MAX_OUTBOX_BYTES and bounded and not joined:
             raise LocalProtocolError(
@@ -183,6 +189,8 @@ class Link(Generic[S]):
                 "wait for replies first.",
                 reason="outbox_full",
             )
+        if method in WATCHED and not of_claims and self.router.is_open(session_id):
+            waiter = self.fetch.check_command(session_id, method, params, waiter)
         command_id, text = self.router.command(method, params, session_id, waiter)
         direct = self._direct
         try:
@@ -206,6 +214,11 @@ class Link(Generic[S]):
             self.abandon(command_id)
             raise
         return command_id
+
+    def _send_for_claims(
+        self, method: str, params: Mapping[str, Any] | None, session_id: SessionId | None, waiter: Waiter, /
+    ) -> None:
+        self.command(method, params, session_id, waiter, bounded=False, of_claims=True)
 
     def _take_back(self, text: bytes) -> None:
         """Remove the message that was added last: its sender gets an error, so it must not go out."""
@@ -361,6 +374,7 @@ class Link(Generic[S]):
     def _end_session(self, closed: SessionClosed, session: S | None) -> None:
         if session is not None:
             session.closed(closed.loss)
+        self.fetch.session_closed(closed.session_id, closed.loss.error)
         routes = self.routes.pop(closed.session_id, None)
         if routes is not None:
             routes.end(closed.loss.error)
@@ -433,6 +447,7 @@ class Link(Generic[S]):
         for output in self.router.lost(loss):
             assert not isinstance(output, Event)
             self._dispatch(output)
+        self.fetch.link_lost(loss.error)
         for routes in (*self.routes.values(), self.all_sessions):
             routes.end(loss.error)
         self.routes.clear()

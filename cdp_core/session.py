@@ -10,7 +10,7 @@ result or params are plain JSON.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, TypeVar, overload
@@ -18,6 +18,7 @@ from typing import Any, TypeVar, overload
 from trio.lowlevel import checkpoint_if_cancelled, current_task, wait_task_rescheduled
 
 from cdp_core.errors import InvalidArgument
+from cdp_core.fetching import CAPACITY, FetchClaim, hold_claim
 from cdp_core.leases import TRIES, Leases
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply, Reply, report_refusal
@@ -304,6 +305,26 @@ class Session:
         gone is sent again; otherwise the caller does that.
         """
         return self._leases.take(domains, TRIES if retry else 0)
+
+    def claim_fetch(
+        self,
+        *,
+        patterns: Iterable[Mapping[str, Any]],
+        auth: bool = False,
+        name: str = "a claim",
+        capacity: int = CAPACITY,
+    ) -> AbstractAsyncContextManager[FetchClaim]:
+        """Intercept requests for the block, together with other claims on this session.
+
+        `patterns` are those of `Fetch.enable`; with `auth` the claim also gets challenges for credentials. A request
+        belongs to the first claim that matches it, and is continued if it is not answered within ten seconds. While a
+        claim exists, `Fetch.enable`, `Fetch.disable` and `enabled("Fetch")` are refused on this session.
+
+        Raises InvalidArgument for a pattern that Fetch does not have, or if Fetch is enabled here already.
+        """
+        if self._loss is not None:
+            raise self._loss.error()
+        return hold_claim(self._link, self._session_id, patterns, auth=auth, name=name, capacity=capacity)
 
     def closed(self, loss: Loss, /) -> None:
         self._loss = loss

@@ -44,6 +44,7 @@ from cdp_core import (
     open_browser_session,
 )
 from cdp_core.link import Link
+from cdp_core.sansio.fetch_claims import FetchClaims
 from cdp_core.sansio.outcomes import Waiter
 from cdp_supervisor.change_feed import ChangeFeed
 from cdp_supervisor.errors import UnsupportedBackend
@@ -180,6 +181,8 @@ class Driver:
             with trio.move_on_at(self._alarm_at):
                 await self._alarm.wait()
             if trio.current_time() >= self._alarm_at:
+                if self._link is not None:  # as `SupervisorEngine.time_passed`, in this order
+                    self._link.fetch.due()
                 self.runner.feed(TimePassed(at=self.now(), generation=self.runner.generation))
 
     async def _hold_one_link(self) -> None:
@@ -342,6 +345,9 @@ class Driver:
     def abandon(self, command_id: CommandId) -> None:
         if self._link is not None:
             self._link.abandon(command_id)
+
+    def fetch_claims(self) -> FetchClaims | None:
+        return None if self._link is None else self._link.fetch
 
     def share(self, effect: Shared) -> None:
         if self._shared is not None:

@@ -12,20 +12,25 @@ it), `receive` returns True only for a reply to a command of the supervisor, and
 With `sessions="adopt"` the engine follows the sessions that the client attaches and never sends
 `Target.setAutoAttach`, since the last one on a connection wins.
 
+With `sessions="adopt"` the other client's commands are not seen, so extensions can claim requests (`ClaimFetch`) only
+with `fetch="ours"`: then the client must not use Fetch.
+
 `record=partial(recorder, writer)` (recording.py) records the inputs, for `replay`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
 from cdp_core.errors import CdpError, InvalidArgument
-from cdp_core.sansio.messages import CommandId, Event, Payload
+from cdp_core.sansio.fetch_arbiter import PAUSES, WATCHED
+from cdp_core.sansio.fetch_claims import FetchClaims
+from cdp_core.sansio.messages import CommandId, Event, Payload, SessionId
 from cdp_core.sansio.outcomes import Loss, Waiter
-from cdp_core.sansio.router import CommandDone, Output, Router
+from cdp_core.sansio.router import CommandDone, Output, Router, SessionClosed
 from cdp_supervisor.performing import IGNORED, Performer, Shared, commands_of
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
@@ -60,6 +65,7 @@ class SupervisorEngine:
         scope: Scope | None = None,
         first_command_id: int = 1,
         sessions: Literal["own", "adopt"] = "own",
+        fetch: Literal["ours", "other"] | None = None,
         reconnect: Reconnect | None = None,
         keepalive: float | None = 60.0,
         limits: Limits | None = None,
@@ -68,7 +74,10 @@ class SupervisorEngine:
     ) -> None:
         if sessions not in ("own", "adopt"):
             raise InvalidArgument(f"sessions must be 'own' or 'adopt', not {sessions!r}.")
-        self._port = _Port(first_command_id)
+        if fetch not in (None, "ours", "other"):
+            raise InvalidArgument(f"fetch must be 'ours', 'other' or None, not {fetch!r}.")
+        ours = fetch == "ours" or (fetch is None and sessions == "own")
+        self._port = _Port(first_command_id, may_claim=ours)
         state = initial_state(
             policy=policy,
             scope=scope,
@@ -96,6 +105,7 @@ class SupervisorEngine:
         loss = Loss(kind="connection", reason=reason, detail="The link to the browser ended.")
         for output in self._port.router.lost(loss):
             self._take(output, at)
+        self._port.claims.link_lost(loss.error)
         self._port.out.clear()
         self._port.wants_end = ""
         self._runner.feed(
@@ -145,6 +155,7 @@ class SupervisorEngine:
     def time_passed(self, at: Moment) -> None:
         """Feed the time, so that due deadlines take effect."""
         at = self._port.at = _instant(at)
+        self._port.claims.due()
         self._runner.feed(TimePassed(at=at, generation=self._runner.generation))
 
     def outgoing(self) -> list[bytes]:
@@ -154,7 +165,10 @@ class SupervisorEngine:
 
     def next_deadline(self) -> Deadline | None:
         """Return when to call `time_passed`, and why; None: not at all."""
-        return self._runner.deadline()
+        deadline, at = self._runner.deadline(), self._port.claims.next_deadline()
+        if at is None or (deadline is not None and deadline.at <= at):
+            return deadline
+        return Deadline(at=at, why="a request must not stay paused")
 
     # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -208,15 +222,21 @@ class SupervisorEngine:
             generation = self._runner.generation
             if deferrable is not None and not (deferrable and self._runner.defer(at, generation, output)):
                 self._runner.feed(BrowserEvent(at=at, generation=generation, event=output))
+            if output.method in PAUSES:
+                self._port.claims.paused(output)
         else:
             self._runner.take(output)
+            if isinstance(output, SessionClosed):
+                self._port.claims.session_closed(output.session_id, output.loss.error)
 
 
 class _Port:
     """Where the engine's effects go: its router, and the lists that the caller takes out."""
 
-    def __init__(self, first_command_id: int) -> None:
+    def __init__(self, first_command_id: int, *, may_claim: bool) -> None:
         self.first_command_id = first_command_id
+        self.may_claim = may_claim
+        self.claims = FetchClaims(self._send, lambda: self.at.mono)
         self.router = Router(first_command_id=first_command_id)
         self.at = Instant(mono=0.0)
         self.out: list[bytes] = []
@@ -238,9 +258,19 @@ class _Port:
         """The caller asks for the next deadline itself."""
 
     def command(self, effect: Send, waiter: Waiter) -> CommandId:
-        command_id, text = self.router.command(effect.method, effect.params, effect.session_id, waiter)
+        if effect.method in WATCHED and self.router.is_open(effect.session_id):
+            waiter = self.claims.check_command(effect.session_id, effect.method, effect.params, waiter)
+        return self._send(effect.method, effect.params, effect.session_id, waiter)
+
+    def _send(
+        self, method: str, params: Mapping[str, Any] | None, session_id: SessionId | None, waiter: Waiter, /
+    ) -> CommandId:
+        command_id, text = self.router.command(method, params, session_id, waiter)
         self.out.append(text)
         return command_id
+
+    def fetch_claims(self) -> FetchClaims | None:
+        return self.claims if self.may_claim else None
 
     def abandon(self, command_id: CommandId) -> None:
         self.router.abandon(command_id)

@@ -12,17 +12,22 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from cdp_core.errors import CdpError
+from cdp_core.sansio.fetch_claims import FetchClaims
 from cdp_core.sansio.messages import CommandId, Json, SessionId
 from cdp_core.sansio.outcomes import Outcome, Waiter
 from cdp_core.sansio.router import Anomaly, CommandDone, SessionClosed, SessionOpened
 from cdp_core.sansio.structs import asdict
 from cdp_core.sansio.target_table import AUTO_ATTACH, DISCOVER
+from cdp_supervisor.extension_claims import ExtensionClaims
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.effects import (
     Answer,
+    AnswerFetch,
     AutoAttach,
+    ClaimFetch,
+    Claiming,
     Detach,
     Dial,
     Disconnect,
@@ -33,6 +38,7 @@ from cdp_supervisor.sansio.effects import (
     Note,
     Publish,
     Release,
+    ReleaseFetch,
     Resume,
     Send,
 )
@@ -63,6 +69,10 @@ class Port(Protocol):
 
     def abandon(self, command_id: CommandId, /) -> None:
         """Ignore the reply of a command."""
+        ...
+
+    def fetch_claims(self) -> FetchClaims | None:
+        """Return the claims of the connection; None if none are possible."""
         ...
 
     def share(self, effect: Shared, /) -> None:
@@ -111,6 +121,7 @@ class Performer(Runner):
         self._port = port
         self._sent: dict[int, CommandId] = {}
         """Ticket → command, for the tickets that the state machine may forget."""
+        self._claims = ExtensionClaims(self._feed_now, self.command_ended)
 
     # ── outputs of the link ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -131,6 +142,9 @@ class Performer(Runner):
         """Forget the commands of a link that is over: `LinkDown` ends their tickets."""
         self._sent.clear()
 
+    def _feed_now(self, kind: Any, **fields: Any) -> None:
+        self.feed(kind(at=self._port.now(), generation=self.generation, **fields))
+
     # ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _perform(self, effect: Effect) -> None:
@@ -147,25 +161,48 @@ class Performer(Runner):
             command_id = self._sent.pop(effect.ticket, None)
             if command_id is not None:
                 port.abandon(command_id)
-        elif isinstance(effect, Dial):
+        else:
+            self._on_connection(effect)
+
+    def _on_connection(self, effect: Dial | Disconnect | Claiming | Shared) -> None:
+        port = self._port
+        if isinstance(effect, Dial):
             port.dial(effect.generation)
         elif isinstance(effect, Disconnect):
             port.disconnect(effect.reason)
+        elif isinstance(effect, (ClaimFetch, AnswerFetch, ReleaseFetch)):
+            self._claim(effect)
         else:
+            if isinstance(effect, Release):
+                self._claims.release_all()
             port.share(effect)
+
+    def _claim(self, effect: Claiming) -> None:
+        if isinstance(effect, ClaimFetch):
+            self._claims.claim(effect, self._port.fetch_claims())
+        elif isinstance(effect, ReleaseFetch):
+            self._claims.release(effect.extension, effect.key)
+        else:
+            try:
+                self._claims.answer(effect, SentCommand(self, effect.ticket) if effect.ticket else IGNORED)
+            except CdpError as error:
+                self._not_sent(effect.ticket, error)
 
     def _send(self, effect: Send) -> None:
         ticket = effect.ticket
         try:
             command_id = self._port.command(effect, SentCommand(self, ticket) if ticket else IGNORED)
         except CdpError as error:
-            if ticket:
-                self.command_ended(ticket, NotSent(error=error))
-            else:  # an extension gets no `CommandEnded`: it would send again at once
-                self.unsent += 1
+            self._not_sent(ticket, error)
         else:
             if ticket:
                 self._sent[ticket] = command_id
+
+    def _not_sent(self, ticket: int, error: CdpError) -> None:
+        if ticket:
+            self.command_ended(ticket, NotSent(error=error))
+        else:  # an extension gets no `CommandEnded`: it would send again at once
+            self.unsent += 1
 
 
 def commands_of(effect: Shared) -> tuple[Command, ...]:

@@ -44,6 +44,9 @@ from cdp_supervisor.sansio.extensions import Extension
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
     CommandEnded,
+    FetchEnded,
+    FetchExpired,
+    FetchPaused,
     Input,
     Instant,
     LinkDown,
@@ -144,6 +147,8 @@ INPUTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
             | {"parent": _TEXT_OR_NONE, "waiting_for_debugger": _FLAG},
         ),
         (SessionClosed, {"session_id": _TEXT, "reason": _TEXT}),
+        (FetchExpired, {"extension": _TEXT, "key": _TEXT, "request_id": _TEXT}),
+        (FetchEnded, {"extension": _TEXT, "key": _TEXT, "reason": _TEXT}),
         (RequestCancelled, {"request_id": _COUNT}),
         (TimePassed, {}),
     )
@@ -204,8 +209,10 @@ def _policy_to_json(policy: Policy) -> Json:
 
 def _written(input: Input) -> tuple[Json, bytes | None]:  # noqa: A002
     """Return the fields of an input, and the browser's message in it, if any."""
-    if isinstance(input, BrowserEvent):
+    if isinstance(input, (BrowserEvent, FetchPaused)):
         fields: Json = {"method": input.event.method, "session_id": input.event.session_id}
+        if isinstance(input, FetchPaused):
+            fields |= {"extension": input.extension, "key": input.key}
         return fields, _event_text(input.event)
     if isinstance(input, CommandEnded):
         return _written_end(input)
@@ -344,6 +351,9 @@ def _read(fields: Json, text: bytes | None) -> Input:
         generation, kind = _COUNT.read(fields["epoch"]), fields["type"]
         if kind == "BrowserEvent":
             return BrowserEvent(at=at, generation=generation, event=_read_event(fields, text))
+        if kind == "FetchPaused":
+            names = _read_fields(fields, dict.fromkeys(("extension", "key"), _TEXT))
+            return FetchPaused(at=at, generation=generation, event=_read_event(fields, text), **names)
         if kind == "CommandEnded":
             ticket = _COUNT.read(fields["ticket"])
             return CommandEnded(at=at, generation=generation, ticket=ticket, outcome=_read_outcome(fields, text))

@@ -7,29 +7,40 @@ an event (fact 81). The laws:
   passes it to the next such claim, and to the browser after the last one.
 * Nothing is left paused: a pause that no claim matches, one whose owner is gone, and one that is unanswered for
   `PATIENCE` seconds are continued, and counted.
+* An answer ends a pause once the browser took it. A refused one leaves the request paused, so its owner keeps it, and
+  the time limit continues it.
 * A claim acts only on the pauses that it owns. Nobody's authentication is cancelled for another: without an owner the
   challenge gets the browser's default.
 * At a release, what the claim holds goes on first, then the browser gets the smaller list; `Fetch.disable` comes last,
   since it would fail a navigation that waits for authentication (fact 82).
 
 The arbiter knows no transport and no clock: its methods return orders, and take the time where they need it.
+`fetch_claims.py` performs them for all sessions of a connection.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from cdp_core.errors import InvalidArgument
+from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.arguments import plain_object
-from cdp_core.sansio.messages import Json, is_object
+from cdp_core.sansio.messages import Event, Json, Refusal, is_object
+from cdp_core.sansio.outcomes import Outcome
 from cdp_core.sansio.structs import Struct
 
 PATIENCE: Final = 10.0
 """Seconds that a claim may hold a request; a page that waits longer looks broken, and blocks its navigation."""
 SWITCHES: Final = frozenset(("Fetch.enable", "Fetch.disable"))
 """The commands that replace or end what every claim of the session relies on."""
+TAKE_BODY: Final = "Fetch.takeResponseBodyAsStream"
+WATCHED: Final = SWITCHES | {TAKE_BODY}
+"""The commands of other code that the arbiter has to know."""
+PAUSED, CHALLENGED = "Fetch.requestPaused", "Fetch.authRequired"
+PAUSES: Final = frozenset((PAUSED, CHALLENGED))
+GONE: Final = "Invalid InterceptionId."
+"""Error message for a request that the browser no longer holds: its page navigated, or somebody else answered it."""
 PATTERN: Final = frozenset(("urlPattern", "resourceType", "requestStage"))
 STAGES: Final = ("Request", "Response")
 ANSWERS: Final = frozenset(
@@ -39,25 +50,25 @@ ANSWERS: Final = frozenset(
 
 
 class Send(Struct, frozen=True, kw_only=True, gc=False):
-    """Send a command on the session."""
+    """Send a command on the session; if it answers a request, report its end to `FetchArbiter.answered`."""
 
     method: str
     params: Json
+    answers: str = ""
 
 
 class Give(Struct, frozen=True, kw_only=True, gc=False):
-    """Give a paused request, or a challenge, to a claim: the params of its event."""
+    """Give a paused request, or a challenge, to a claim: the event of the pause."""
 
     claim: int
-    params: Json
-    auth: bool
+    event: Event
 
 
 class Expired(Struct, frozen=True, kw_only=True, gc=False):
     """A claim did not answer in time; its request was continued."""
 
     claim: int
-    name: str
+    request_id: str
 
 
 Order = Send | Give | Expired
@@ -72,16 +83,23 @@ class Claim(Struct, frozen=True, kw_only=True):
     auth: bool
 
 
+Phase = Literal["held", "answering", "continuing"]
+"""Held by its owner; or its answer, or our own continue, is not confirmed yet."""
+
+
 class _Pause:
     """A request that the browser holds."""
 
-    __slots__ = ("auth", "owner", "params", "since")
+    __slots__ = ("auth", "body_taken", "event", "owner", "params", "phase", "since")
 
-    def __init__(self, params: Json, *, auth: bool) -> None:
+    def __init__(self, event: Event, params: Json) -> None:
+        self.event = event
         self.params = params
-        self.auth = auth
+        self.auth = event.method == CHALLENGED
         self.owner = 0
         self.since = 0.0
+        self.phase: Phase = "held"
+        self.body_taken = False
 
 
 class FetchArbiter:
@@ -99,15 +117,24 @@ class FetchArbiter:
 
     # ── commands of other code ───────────────────────────────────────────────────────────────────────────────────────
 
-    def check_command(self, method: str) -> None:
-        """Note a `Fetch.enable` or `Fetch.disable` of other code. Raises InvalidArgument while a claim exists."""
+    def check_command(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Note a command of other code, one of WATCHED. While a claim exists, SWITCHES raise InvalidArgument."""
+        if method == TAKE_BODY:
+            pause = self._pauses.get(str((params or {}).get("requestId")))
+            if pause is not None:
+                pause.body_taken = True
+            return
         if self._claims:
             names = ", ".join(sorted({claim.name for claim in self._claims.values()}))
             raise InvalidArgument(
-                f"{method} would undo the Fetch claims of this session ({names}); use claim_fetch(patterns=…), which "
-                "shares Fetch."
+                f"{method} was not sent: it would undo the Fetch claims of this session ({names}); use "
+                "claim_fetch(patterns=…), which shares Fetch."
             )
         self._enabled_raw = method == "Fetch.enable"
+
+    def enable_refused(self) -> None:
+        """Note that the browser refused the `Fetch.enable` of other code."""
+        self._enabled_raw = False
 
     # ── claims ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -115,7 +142,7 @@ class FetchArbiter:
         """Add a claim; return its number and the orders. Raises InvalidArgument."""
         if self._enabled_raw:
             raise InvalidArgument(
-                "Fetch is enabled on this session with Fetch.enable; send Fetch.disable, then use "
+                "Fetch is enabled on this session already, by Fetch.enable or enabled('Fetch'); end that, then use "
                 "claim_fetch(patterns=…) for both uses."
             )
         checked = tuple(_checked(each) for each in patterns)
@@ -129,36 +156,37 @@ class FetchArbiter:
         self._claims[self._last] = Claim(number=self._last, name=name, patterns=checked, auth=auth)
         return self._last, (self._enable(),)
 
-    def release(self, number: int) -> tuple[Order, ...]:
+    def release(self, number: int, at: float) -> tuple[Order, ...]:
         """Remove a claim: pass on what it holds, then enable the rest, or disable Fetch. Idempotent."""
         if number not in self._claims:
             return ()
-        orders: list[Order] = []
-        held = [request_id for request_id, pause in self._pauses.items() if pause.owner == number]
-        for request_id in held:
-            orders += self._pass_on(request_id, self._pauses[request_id].since)
         del self._claims[number]
+        orders: list[Order] = []
+        for request_id, pause in tuple(self._pauses.items()):
+            if pause.owner == number and pause.phase == "held":
+                orders += self._pass_on(request_id, at)
+            elif pause.phase == "answering" and not self._claims:
+                # The answer may be refused; if it is not, this is refused, which harms nothing.
+                orders.append(self._continue(request_id))
         orders.append(self._enable() if self._claims else Send(method="Fetch.disable", params={}))
         return tuple(orders)
 
     # ── events ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def paused(self, params: Json, at: float) -> tuple[Order, ...]:
-        """Assign the request of a `Fetch.requestPaused`; without a claim on the session it is of other code."""
-        return self._assign(params, at, auth=False)
-
-    def auth_required(self, params: Json, at: float) -> tuple[Order, ...]:
-        """Assign the challenge of a `Fetch.authRequired`."""
-        return self._assign(params, at, auth=True)
-
-    def _assign(self, params: Json, at: float, *, auth: bool) -> tuple[Order, ...]:
-        request_id = params.get("requestId")
-        if not isinstance(request_id, str) or (self._enabled_raw and not self._claims):
+    def paused(self, event: Event, at: float) -> tuple[Order, ...]:
+        """Assign the request of a `Fetch.requestPaused`, or the challenge of a `Fetch.authRequired`."""
+        if not self._claims:
+            return ()  # of other code, or of a claim that is over: `Fetch.disable` continues it
+        try:
+            params = event.params
+        except RemoteProtocolError:
             return ()
-        self._pauses[request_id] = _Pause(params, auth=auth)
+        request_id = params.get("requestId")
+        if not isinstance(request_id, str):
+            return ()
+        pause = self._pauses[request_id] = _Pause(event, params)
         orders = self._pass_on(request_id, at)
-        if request_id not in self._pauses:
-            self.unclaimed += 1
+        self.unclaimed += pause.phase != "held"
         return orders
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -168,9 +196,10 @@ class FetchArbiter:
         plain = plain_object(params)
         request_id = str(plain.get("requestId"))
         pause = self._pauses.get(request_id)
-        if pause is None or pause.owner != number:
+        if pause is None or pause.owner != number or pause.phase != "held":
             raise InvalidArgument(
-                f"{method}: this claim holds no request {request_id[:64]!r}; it was answered or has ended."
+                f"{method} was not sent: this claim holds no request {request_id[:64]!r}; it was answered, continued "
+                "after its time limit, or has ended."
             )
         if pause.auth:
             if method != "Fetch.continueWithAuth":
@@ -182,28 +211,42 @@ class FetchArbiter:
             raise InvalidArgument(f"{method} does not answer a request; use one of: {', '.join(sorted(ANSWERS))}.")
         elif method in ("Fetch.continueRequest", "Fetch.continueResponse") and len(plain) == 1:
             return self._pass_on(request_id, at)
-        del self._pauses[request_id]
-        return (Send(method=method, params=plain),)
+        pause.phase = "answering"
+        return (Send(method=method, params=plain, answers=request_id),)
 
-    def gone(self, request_id: str) -> None:
-        """Forget a request that the browser no longer holds: its answer was refused."""
-        self._pauses.pop(request_id, None)
+    def pass_on(self, number: int, request_id: str, at: float) -> tuple[Order, ...]:
+        """Pass a pause on for its owner, to the next claim or to the browser. Nothing to do if it is over."""
+        pause = self._pauses.get(request_id)
+        if pause is None or pause.owner != number or pause.phase != "held":
+            return ()
+        return self._pass_on(request_id, at)
+
+    def answered(self, request_id: str, outcome: Outcome, at: float) -> tuple[Order, ...]:
+        """Note the end of a `Send` that answers a request: a refused one leaves the request paused."""
+        pause = self._pauses.get(request_id)
+        if pause is None or pause.phase == "held":
+            return ()
+        if pause.phase == "continuing" or not isinstance(outcome, Refusal) or outcome.message == GONE:
+            del self._pauses[request_id]
+            return ()
+        pause.phase = "held"
+        return () if pause.owner in self._claims else self._pass_on(request_id, at)
 
     # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def next_deadline(self) -> float | None:
         """Return when the first held request expires."""
-        return min((pause.since + PATIENCE for pause in self._pauses.values()), default=None)
+        held = (pause.since + PATIENCE for pause in self._pauses.values() if pause.phase == "held")
+        return min(held, default=None)
 
     def due(self, at: float) -> tuple[Order, ...]:
         """Continue the requests that their owners held for too long."""
         orders: list[Order] = []
-        late = [request_id for request_id, pause in self._pauses.items() if pause.since + PATIENCE <= at]
-        for request_id in late:
-            claim = self._claims[self._pauses[request_id].owner]
-            self.expired += 1
-            orders.append(Expired(claim=claim.number, name=claim.name))
-            orders += self._pass_on(request_id, at)
+        for request_id, pause in tuple(self._pauses.items()):
+            if pause.since + PATIENCE <= at and pause.phase == "held":
+                self.expired += 1
+                orders.append(Expired(claim=pause.owner, request_id=request_id))
+                orders += self._pass_on(request_id, at)
         return tuple(orders)
 
     # ── one request ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -214,16 +257,20 @@ class FetchArbiter:
         for claim in self._claims.values():
             if claim.number > pause.owner and (claim.auth or not pause.auth) and _matches(claim, pause):
                 pause.owner, pause.since = claim.number, at
-                return (Give(claim=claim.number, params=pause.params, auth=pause.auth),)
-        del self._pauses[request_id]
+                return (Give(claim=claim.number, event=pause.event),)
+        return (self._continue(request_id),)
+
+    def _continue(self, request_id: str) -> Send:
+        """Leave a pause to the browser; fail one whose body was taken, which a continue would hang."""
+        pause = self._pauses[request_id]
+        pause.phase = "continuing"
+        params: Json = {"requestId": request_id}
         if pause.auth:
-            default: Json = {"response": "Default"}
-            return (
-                Send(
-                    method="Fetch.continueWithAuth", params={"requestId": request_id, "authChallengeResponse": default}
-                ),
-            )
-        return (Send(method="Fetch.continueRequest", params={"requestId": request_id}),)
+            params["authChallengeResponse"] = {"response": "Default"}
+            return Send(method="Fetch.continueWithAuth", params=params, answers=request_id)
+        if pause.body_taken:
+            return Send(method="Fetch.failRequest", params={**params, "errorReason": "Aborted"}, answers=request_id)
+        return Send(method="Fetch.continueRequest", params=params, answers=request_id)
 
     def _enable(self) -> Send:
         union: list[Json] = []

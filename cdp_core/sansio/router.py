@@ -254,6 +254,10 @@ class Router:
         entry = self._waiting.get(CommandId(command_id))
         return None if entry is None else entry[1]
 
+    def is_open(self, session_id: SessionId | None) -> bool:
+        """True while commands can be sent on a session; None: the root session."""
+        return session_id in self._sessions
+
     def open_sessions(self) -> tuple[SessionOpened, ...]:
         """Return every open session, parents before children, in the order of opening."""
         return tuple(session.opened for session in self._sessions.values() if session is not None)

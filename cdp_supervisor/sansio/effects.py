@@ -138,9 +138,52 @@ class EndDialog(Struct, frozen=True, kw_only=True):
     reason: str = "elsewhere"
 
 
+class ClaimFetch(Struct, frozen=True, kw_only=True):
+    """For an extension: claim requests on a session; each comes as `FetchPaused`, until `FetchEnded`.
+
+    Other claims on the session, of the embedder too, are not disturbed: a request belongs to the first that matches.
+    """
+
+    key: str
+    """The extension's name for the claim; a claim of the same key is released first."""
+    session_id: SessionId | None
+    patterns: tuple[Mapping[str, Any], ...]
+    """As in `Fetch.enable`."""
+    auth: bool = False
+    """True to get challenges for credentials as well."""
+    extension: str = ""
+    """Filled in by the state machine."""
+
+
+class AnswerFetch(Struct, frozen=True, kw_only=True):
+    """For an extension: answer a request that its claim holds; a bare continue passes it on."""
+
+    key: str
+    method: str
+    params: Mapping[str, Any]
+    reply_to: str = ""
+    """As for `Send`."""
+    ticket: int = 0
+    extension: str = ""
+    """Both filled in by the state machine."""
+
+
+class ReleaseFetch(Struct, frozen=True, kw_only=True):
+    """For an extension: release a claim; the empty key: each claim of the extension."""
+
+    key: str = ""
+    extension: str = ""
+    """Filled in by the state machine."""
+
+
+Claiming = ClaimFetch | AnswerFetch | ReleaseFetch
+
 Effect = (
     Send
     | Forget
+    | ClaimFetch
+    | AnswerFetch
+    | ReleaseFetch
     | Discover
     | AutoAttach
     | Enable
@@ -154,5 +197,5 @@ Effect = (
     | Note
 )
 
-Wanted = Send | Note | OpenDialog | EndDialog
+Wanted = Send | Note | OpenDialog | EndDialog | ClaimFetch | AnswerFetch | ReleaseFetch
 """The effects that an extension may return."""

@@ -10,7 +10,7 @@
         def view(self, state): return {"guids": list(state)}
 
 An extension receives each input after the supervisor's own rules. Its effects may be `Send`, `Note`, and, for dialogs
-of its own, `OpenDialog` and `EndDialog`; at most `MAX_SENDS` commands for one input. What it sends when a session opens
+of its own, `OpenDialog` and `EndDialog`; at most `MAX_SENDS` (wanted_effects.py) commands for one input. What it sends when a session opens
 goes out before the target is resumed. A `Send` with `reply_to` brings a `Replied` with this tag. At the stop it
 receives `Stopping`, and may then send `MAX_SENDS_AT_STOP` commands within `STOP_SECONDS`, before the link is released.
 
@@ -28,15 +28,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
-from cdp_core.errors import CdpError, InvalidArgument, RemoteProtocolError
+from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.arguments import plain_object
-from cdp_core.sansio.messages import CommandId, Event, Json, TargetId, encode_command, is_object
+from cdp_core.sansio.fetch_arbiter import PATIENCE
+from cdp_core.sansio.messages import Event, Json, TargetId, is_object
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.sansio import effects
+from cdp_supervisor.sansio import effects, wanted_effects
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
     DialogAnswered,
     ExtensionInput,
+    FetchEnded,
+    FetchExpired,
+    FetchPaused,
     Input,
     NotSent,
     Replied,
@@ -46,22 +50,20 @@ from cdp_supervisor.sansio.inputs import (
 )
 from cdp_supervisor.sansio.options import is_finite
 from cdp_supervisor.sansio.requests import AskExtension
+from cdp_supervisor.sansio.state import Ticket
 
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.effects import Wanted
-    from cdp_supervisor.sansio.state import HostedExtension, State, Ticket
+    from cdp_supervisor.sansio.state import HostedExtension, State
     from cdp_supervisor.sansio.transition import RequestRules, Transition
 
-MAX_SENDS: Final = 8
-"""Commands that one input may bring from one extension."""
 MAX_SENDS_AT_STOP: Final = 32
 """Commands of one extension from `Stopping` to the release of the link."""
 MAX_UNSENT: Final = 32
 """Consecutive commands of one extension that could not be sent: one that sends again on each failure never ends."""
 STOP_SECONDS: Final = 1.0
 """Seconds that the stop waits for the replies to extensions."""
-LONGEST_TAG: Final = 1_000
-LEVELS: Final = frozenset(("debug", "info", "warning"))
+
 
 S = TypeVar("S")
 
@@ -188,8 +190,8 @@ def _take_over(transition: Transition, place: int, state: Any, wanted: Iterable[
     hosted = transition.extensions[place]
     orders = tuple(wanted)
     deadline = hosted.extension.next_deadline(state)
-    reason = _violation(orders) if orders else ""
-    sends = sum(isinstance(each, effects.Send) for each in orders)
+    reason = wanted_effects.violation(orders) if orders else ""
+    sends = sum(isinstance(each, wanted_effects.COMMANDS) for each in orders)
     at_stop = hosted.sent_at_stop + sends if transition.state.stopping is not None else 0
     if not (deadline is None or is_finite(deadline)):
         reason = "its deadline is not a finite number"
@@ -198,13 +200,15 @@ def _take_over(transition: Transition, place: int, state: Any, wanted: Iterable[
     if reason:
         _disable(transition, place, reason)
         return
+    claims = hosted.claims or any(isinstance(each, effects.ClaimFetch) for each in orders)
     for order in orders:
         _perform(transition, hosted.extension.name, order)
     if deadline is not None or hosted.timed:
         _schedule_extension(transition, hosted.extension.name, deadline)
     timed = deadline is not None
-    if state is not hosted.state or hosted.timed != timed or hosted.sent_at_stop != at_stop:
-        _put(transition, place, replace(hosted, state=state, timed=timed, sent_at_stop=at_stop))
+    if state is not hosted.state or (hosted.timed, hosted.sent_at_stop, hosted.claims) != (timed, at_stop, claims):
+        kept = replace(hosted, state=state, timed=timed, sent_at_stop=at_stop, claims=claims)
+        _put(transition, place, kept)
 
 
 def _perform(transition: Transition, name: str, order: Wanted) -> None:
@@ -212,6 +216,16 @@ def _perform(transition: Transition, name: str, order: Wanted) -> None:
         transition.emit(order)
     elif isinstance(order, (effects.OpenDialog, effects.EndDialog)):
         transition.dialogs = (*transition.dialogs, (name, order))
+    elif isinstance(order, (effects.ClaimFetch, effects.ReleaseFetch)):
+        transition.emit(replace(order, extension=name))
+    elif isinstance(order, effects.AnswerFetch):
+        ticket = 0
+        if order.reply_to:
+            waiting = Ticket(
+                purpose="extension", session_id=None, since=transition.at, extension=name, tag=order.reply_to
+            )
+            ticket = transition.put_ticket(waiting)
+        transition.emit(replace(order, extension=name, ticket=ticket))
     elif order.reply_to:
         transition.send(
             order.session_id, order.method, order.params, purpose="extension", extension=name, tag=order.reply_to
@@ -225,6 +239,8 @@ def _disable(transition: Transition, place: int, reason: str) -> None:
     transition.count("machines_switched_off")
     transition.note("warning", "an extension was disabled", machine=hosted.extension.name, why=reason)
     transition.cancel(("extension", hosted.extension.name))
+    if hosted.claims:
+        transition.emit(effects.ReleaseFetch(extension=hosted.extension.name))
     _put(transition, place, replace(hosted, off=reason))
 
 
@@ -262,6 +278,36 @@ def answered(transition: Transition, name: str, answer: DialogAnswered) -> None:
     place = _place_of(transition, name)
     if place is not None:
         _feed_one(transition, place, answer)
+
+
+# ── claims ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def fetch_paused(transition: Transition, paused: FetchPaused) -> None:
+    """Feed an extension a request that is paused for its claim."""
+    place = _place_of(transition, paused.extension)
+    if place is not None:
+        _feed_one(transition, place, replace(paused, page=page_of(transition.state, paused.event)))
+
+
+def fetch_expired(transition: Transition, expired: FetchExpired) -> None:
+    """Count and log a request that an extension did not answer, and tell it."""
+    transition.count("requests_expired")
+    text = f"an extension left a request paused for {PATIENCE:g} seconds, so it was continued"
+    transition.note("warning", text, extension=expired.extension, key=expired.key)
+    place = _place_of(transition, expired.extension)
+    if place is not None:
+        _feed_one(transition, place, expired)
+
+
+def fetch_ended(transition: Transition, ended: FetchEnded) -> None:
+    """Feed an extension the end of its claim."""
+    place = _place_of(transition, ended.extension)
+    if place is not None:
+        _feed_one(transition, place, ended)
+
+
+# ── ends ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def disable(transition: Transition, name: str, reason: str) -> None:
@@ -310,39 +356,6 @@ def _no_answer(transition: Transition, name: str) -> InvalidArgument:
     return InvalidArgument(
         f"Extension {name[:64]!r} {why}; extensions that take requests: {', '.join(takes) or 'none'}."
     )
-
-
-def _violation(orders: tuple[Any, ...]) -> str:
-    sends = sum(isinstance(each, effects.Send) for each in orders)
-    if sends > MAX_SENDS:
-        return f"it sent {sends} commands for one input"
-    wrong = [reason for order in orders if (reason := _invalid(order))]
-    return wrong[0] if wrong else ""
-
-
-def _invalid(order: object) -> str:
-    """Return why an effect of an extension cannot be performed; empty if it can."""
-    if isinstance(order, effects.Note):
-        good = order.level in LEVELS and isinstance(order.text, str) and isinstance(order.fields, Mapping)  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "" if good else "it returned an invalid Note"
-    if isinstance(order, effects.OpenDialog):
-        texts = (order.key, order.page_id, order.frame_id, order.type, order.message, order.default_prompt)
-        good = all(isinstance(each, str) for each in texts) and order.key != "" and order.via in ("request", "pause")  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "" if good else "it returned an invalid OpenDialog"
-    if isinstance(order, effects.EndDialog):
-        good = isinstance(order.key, str) and isinstance(order.answered, bool) and isinstance(order.reason, str)  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "" if good else "it returned an invalid EndDialog"
-    if not isinstance(order, effects.Send):
-        return "it returned something other than Send, Note, OpenDialog or EndDialog"
-    if not isinstance(order.session_id, (str, type(None))) or not isinstance(order.method, str) or not order.method:  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "it returned an invalid Send"
-    if not isinstance(order.reply_to, str) or len(order.reply_to) > LONGEST_TAG:  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "it returned a Send with an invalid reply_to"
-    try:
-        encode_command(CommandId(1), order.method, order.params, order.session_id)
-    except CdpError:
-        return f"it sent {order.method[:64]} with params that are not JSON"
-    return ""
 
 
 def _schedule_extension(transition: Transition, name: str, deadline: float | None) -> None:

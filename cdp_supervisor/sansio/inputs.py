@@ -106,6 +106,37 @@ class Stopping(Struct, frozen=True, kw_only=True):
     generation: int
 
 
+class FetchPaused(Struct, frozen=True, kw_only=True):
+    """A request or challenge is paused for an extension. The state machine fills in `page`."""
+
+    at: Instant
+    generation: int
+    extension: str
+    key: str
+    event: Event
+    page: TargetId | None = None
+
+
+class FetchExpired(Struct, frozen=True, kw_only=True):
+    """A request was continued, since the extension that claimed it did not answer in time."""
+
+    at: Instant
+    generation: int
+    extension: str
+    key: str
+    request_id: str
+
+
+class FetchEnded(Struct, frozen=True, kw_only=True):
+    """The claim of an extension ended: it was refused, or its session has ended; `reason` says why."""
+
+    at: Instant
+    generation: int
+    extension: str
+    key: str
+    reason: str
+
+
 class RequestReceived(Struct, frozen=True, kw_only=True):
     """A request was made; it gets exactly one `Answer`."""
 
@@ -138,6 +169,9 @@ Input = (
     | SessionOpened
     | SessionClosed
     | CommandEnded
+    | FetchPaused
+    | FetchExpired
+    | FetchEnded
     | RequestReceived
     | RequestCancelled
     | TimePassed

@@ -245,6 +245,8 @@ class HostedExtension(Struct, frozen=True, kw_only=True):
     """Consecutive commands with a tag that could not be sent."""
     sent_at_stop: int = 0
     """Commands since `Stopping`."""
+    claims: bool = False
+    """True once it claimed requests: what it holds is released when it is disabled."""
 
 
 class State(Struct, frozen=True, kw_only=True):

@@ -58,6 +58,9 @@ from cdp_supervisor.sansio.event_params import (
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
     CommandEnded,
+    FetchEnded,
+    FetchExpired,
+    FetchPaused,
     Input,
     Instant,
     LinkDown,
@@ -109,7 +112,7 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
         rule = RULES.get(type(input))
         if rule is not None:
             rule(transition, input)
-        if for_extensions:
+        if for_extensions and type(input) not in OF_ONE_EXTENSION:
             extensions.feed(transition, input)
     else:
         transition.count("inputs_of_older_links")
@@ -412,6 +415,9 @@ RULES: Final[dict[type, Callable[[Transition, Any], None]]] = {
     SessionClosed: pages.session_closed,
     LinkUp: link.link_up,
     LinkDown: link.link_down,
+    FetchPaused: extensions.fetch_paused,
+    FetchExpired: extensions.fetch_expired,
+    FetchEnded: extensions.fetch_ended,
     RequestReceived: _request_received,
     RequestCancelled: _request_cancelled,
 }
@@ -421,6 +427,9 @@ NOTHING: Final[tuple[effects.Effect, ...]] = ()
 
 OF_ANY_LINK: Final = frozenset((RequestReceived, RequestCancelled, TimePassed))
 """Inputs that do not come from the link, so that an older generation does not make them stale."""
+
+OF_ONE_EXTENSION: Final = frozenset((FetchPaused, FetchExpired, FetchEnded))
+"""Inputs that concern one extension; its rule feeds it."""
 
 DUE: Final[dict[str, Callable[[Transition, Any], None]]] = {
     "dialog": dialogs.due,

@@ -136,25 +136,31 @@ class Transition:
         tag: str = "",
     ) -> int:
         """Send a command and return its ticket; the rule for `purpose` processes its end."""
-        number = self.state.last_ticket + 1
-        ticket = Ticket(
-            purpose=purpose,
-            session_id=session_id,
-            since=self.at,
-            page_id=page_id,
-            dialog_id=dialog_id,
-            call_id=call_id,
-            request_id=request_id,
-            extension=extension,
-            tag=tag,
+        number = self.put_ticket(
+            Ticket(
+                purpose=purpose,
+                session_id=session_id,
+                since=self.at,
+                page_id=page_id,
+                dialog_id=dialog_id,
+                call_id=call_id,
+                request_id=request_id,
+                extension=extension,
+                tag=tag,
+            )
         )
+        bounded = purpose in ("call", "extension")
+        self.emit(effects.Send(ticket=number, session_id=session_id, method=method, params=params, bounded=bounded))
+        return number
+
+    def put_ticket(self, ticket: Ticket) -> int:
+        """Keep the ticket of a command that is about to be sent; return its number."""
+        number = self.state.last_ticket + 1
         self.update(
             last_ticket=number,
             tickets=self.state.tickets.set(number, ticket),
             link=replace(self.state.link, last_sent=self.now),
         )
-        bounded = purpose in ("call", "extension")
-        self.emit(effects.Send(ticket=number, session_id=session_id, method=method, params=params, bounded=bounded))
         return number
 
     def take_ticket(self, number: int) -> Ticket | None:

@@ -19,20 +19,25 @@ import trio.testing
 
 from cdp_core import ConnectionLost, open_browser_session
 from cdp_core.errors import CdpError
-from cdp_core.sansio.messages import Event
+from cdp_core.sansio.fetch_arbiter import PAUSES
+from cdp_core.sansio.fetch_claims import FetchClaims
+from cdp_core.sansio.messages import Event, Refusal
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.router import CommandDone, Router, SessionClosed, SessionOpened
 from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.schedules import Ask
 from cdp_supervisor import driver as driver_module
 from cdp_supervisor.driver import Driver, LinkOptions
-from cdp_supervisor.performing import closed_input, commands_of, opened_input
+from cdp_supervisor.performing import IGNORED, closed_input, commands_of, opened_input
 from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.extensions import Extension
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
     CommandEnded,
+    FetchEnded,
+    FetchExpired,
+    FetchPaused,
     Instant,
     LinkDown,
     LinkUp,
@@ -146,6 +151,13 @@ class Functions:
         self.at = Instant(mono=0.0)
         self.inputs: list[Any] = []
         self.requests = 0
+        self.fetch = FetchClaims(self.send, lambda: self.at.mono)
+        self.claims: dict[tuple[str, str], Any] = {}
+
+    def send(self, method: Any, params: Any, session_id: Any, waiter: Any, /) -> int:
+        command_id, text = self.router.command(method, params, session_id, waiter)
+        self.texts.append(text)
+        return command_id
 
     def feed(self, make: Any, **fields: Any) -> None:
         self.inputs.append(make(at=self.at, generation=self.state.generation, **fields))
@@ -167,24 +179,52 @@ class Functions:
                 return
             self.texts.append(text)
             self.tickets[command_id] = order.ticket
+        elif isinstance(order, (effects.ClaimFetch, effects.AnswerFetch, effects.ReleaseFetch)):
+            self.claim(order)
         elif isinstance(order, effects.Forget):
             for command_id, ticket in tuple(self.tickets.items()):
                 if ticket == order.ticket:
                     self.router.abandon(command_id)  # type: ignore[arg-type]
         elif not isinstance(order, (effects.Answer, effects.Publish, effects.Note, effects.Dial, effects.Disconnect)):
+            if isinstance(order, effects.Release):
+                for key in tuple(self.claims):
+                    self.claims.pop(key)[1].release()
             for command in commands_of(order):
                 with suppress(CdpError):
                     self.texts.append(self.router.command(*command)[1])
 
+    def claim(self, order: Any) -> None:
+        """Perform an effect about a claim; each extension of the laws holds one claim of a key at a time."""
+        key = (order.extension, order.key)
+        if isinstance(order, effects.ReleaseFetch):
+            self.claims.pop(key)[1].release()
+        elif isinstance(order, effects.AnswerFetch):
+            with suppress(CdpError):
+                self.claims[key][1].answer(order.method, order.params, IGNORED)
+        else:
+            claimant = Claimant(self, key)
+            try:
+                claimed = self.fetch.claim(
+                    order.session_id, order.patterns, auth=order.auth, name="x", claimant=claimant, waiter=claimant
+                )
+                self.claims[key] = claimant, claimed
+            except CdpError as error:
+                self.feed(FetchEnded, extension=key[0], key=key[1], reason=str(error))
+
     def output(self, output: Any) -> None:
         if isinstance(output, Event):
             self.feed(BrowserEvent, event=output)
+            if output.method in PAUSES:
+                self.fetch.paused(output)
+        elif isinstance(output, CommandDone) and output.waiter is not None:
+            output.waiter.settle(output.outcome)
         elif isinstance(output, CommandDone) and self.tickets.get(output.id):
             self.feed(CommandEnded, ticket=self.tickets.pop(output.id), outcome=output.outcome)
         elif isinstance(output, SessionOpened):
             self.feed(lambda at, generation: opened_input(output, at, generation))
         elif isinstance(output, SessionClosed):
             self.feed(lambda at, generation: closed_input(output, at, generation))
+            self.fetch.session_closed(output.session_id, output.loss.error)
 
     def happen(self, happening: Happening) -> Texts:
         self.at, self.texts = Instant(mono=happening.at), []
@@ -193,18 +233,50 @@ class Functions:
             self.tickets.clear()
             self.feed(LinkUp, owned=True)
         elif happening.kind == "down":
-            for output in self.router.lost(Loss(kind="connection", reason=happening.content, detail="")):
+            lost = Loss(kind="connection", reason=happening.content, detail="")
+            for output in self.router.lost(lost):
                 self.output(output)
+            self.fetch.link_lost(lost.error)
             self.feed(LinkDown, reason=happening.content, jitter=0.5)
         elif happening.kind == "message":
             for output in self.router.receive(happening.content):
                 self.output(output)
         elif happening.kind == "time":
+            self.fetch.due()
             self.feed(TimePassed)
         else:
             self.requests += 1
             self.feed(RequestReceived, request_id=self.requests, request=happening.content)
         return self.texts
+
+
+@attrs.frozen(eq=False)
+class Claimant:
+    """The user of a claim of an extension."""
+
+    source: Functions
+    key: tuple[str, str]
+
+    def feed(self, kind: Any, **fields: Any) -> None:
+        self.source.feed(kind, extension=self.key[0], key=self.key[1], **fields)
+
+    def take(self, event: Any, /) -> bool:
+        self.feed(FetchPaused, event=event)
+        return True
+
+    def expired(self, request_id: str, /) -> None:
+        self.feed(FetchExpired, request_id=request_id)
+
+    def ended(self, error: Any, /) -> None:
+        self.source.claims.pop(self.key, None)
+        self.feed(FetchEnded, reason=error().reason)
+
+    def settle(self, outcome: Any, /) -> None:
+        current, claimed = self.source.claims.get(self.key, (None, None))
+        if isinstance(outcome, Refusal) and current is self and claimed is not None:
+            del self.source.claims[self.key]
+            claimed.release()
+            self.feed(FetchEnded, reason="the browser refused it")
 
 
 def written_by_functions(recorded: Recorded, extensions: Sequence[Extension[Any]], **options: Any) -> list[Texts]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,14 +11,30 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.fetch_arbiter import PATIENCE, Expired, FetchArbiter, Give, Send
+from cdp_core.sansio.fetch_arbiter import CHALLENGED, GONE, PATIENCE, PAUSED, Expired, FetchArbiter, Give, Send
+from cdp_core.sansio.messages import CommandId, Event, Refusal, Result
+from cdp_core.sansio.outcomes import Loss
 
 Json = dict[str, Any]
 ADS, ALL = {"urlPattern": "*ads*"}, {"urlPattern": "*"}
+ENDED = Result(id=CommandId(1), session_id=None, raw=b"{}")
+LOST = Loss(kind="session", reason="detached", detail="")
 
 
-def pause(request_id: str = "r1", url: str = "https://ads.example/", **more: Any) -> Json:
-    return {"requestId": request_id, "request": {"url": url}, "resourceType": "Document", **more}
+def event_of(method: str, params: Any) -> Event:
+    return Event(method=method, session_id=None, raw=json.dumps(params).encode())
+
+
+def pause(request_id: str = "r1", url: str = "https://ads.example/", **more: Any) -> Event:
+    return event_of(PAUSED, {"requestId": request_id, "request": {"url": url}, "resourceType": "Document", **more})
+
+
+def challenge(request_id: str = "r1", url: str = "https://ads.example/") -> Event:
+    return event_of(CHALLENGED, pause(request_id, url).params)
+
+
+def refusal(message: str) -> Refusal:
+    return Refusal(id=CommandId(1), session_id=None, code=-32602, message=message)
 
 
 def claimed(*patterns: Json, auth: bool = False) -> tuple[FetchArbiter, list[int]]:
@@ -32,6 +49,7 @@ def sent(orders: Any) -> list[tuple[str, Json]]:
 
 CONTINUE = [("Fetch.continueRequest", {"requestId": "r1"})]
 DEFAULT = [("Fetch.continueWithAuth", {"requestId": "r1", "authChallengeResponse": {"response": "Default"}})]
+FAIL = {"requestId": "r1", "errorReason": "Failed"}
 
 
 def test_the_browser_gets_the_union_of_the_patterns() -> None:
@@ -44,10 +62,8 @@ def test_the_browser_gets_the_union_of_the_patterns() -> None:
 
 def test_the_first_claim_that_matches_owns_a_request_and_continue_passes_it_on() -> None:
     arbiter, (ads, every) = claimed(ADS, ALL)
-    assert arbiter.paused(pause(), 0.0) == (Give(claim=ads, params=pause(), auth=False),)
-    assert arbiter.answer(ads, "Fetch.continueRequest", {"requestId": "r1"}, 1.0) == (
-        Give(claim=every, params=pause(), auth=False),
-    )
+    assert arbiter.paused(pause(), 0.0) == (Give(claim=ads, event=pause()),)
+    assert arbiter.answer(ads, "Fetch.continueRequest", {"requestId": "r1"}, 1.0) == (Give(claim=every, event=pause()),)
     assert sent(arbiter.answer(every, "Fetch.continueRequest", {"requestId": "r1"}, 2.0)) == CONTINUE
     assert arbiter.unclaimed == 0
 
@@ -84,25 +100,25 @@ def test_a_claim_cannot_answer_the_request_of_another() -> None:
 def test_a_release_passes_on_what_the_claim_holds_and_disables_last() -> None:
     arbiter, (ads, every) = claimed(ADS, ALL)
     arbiter.paused(pause(), 0.0)
-    orders = arbiter.release(ads)
-    assert orders[0] == Give(claim=every, params=pause(), auth=False)
+    orders = arbiter.release(ads, 0.0)
+    assert orders[0] == Give(claim=every, event=pause())
     assert sent(orders) == [("Fetch.enable", {"patterns": [ALL]})]
-    assert sent(arbiter.release(every)) == [*CONTINUE, ("Fetch.disable", {})]
-    assert arbiter.release(every) == ()
+    assert sent(arbiter.release(every, 0.0)) == [*CONTINUE, ("Fetch.disable", {})]
+    assert arbiter.release(every, 0.0) == ()
 
 
 def test_a_challenge_goes_to_claims_with_auth_and_is_never_cancelled_for_others() -> None:
     arbiter, _claims = claimed(ADS)
-    assert sent(arbiter.auth_required(pause(), 0.0)) == DEFAULT
+    assert sent(arbiter.paused(challenge(), 0.0)) == DEFAULT
     secret = {"response": "ProvideCredentials", "username": "u", "password": "p"}
     number, _orders = arbiter.claim([ALL], auth=True, name="auth")
-    assert arbiter.auth_required(pause(), 0.0) == (Give(claim=number, params=pause(), auth=True),)
+    assert arbiter.paused(challenge(), 0.0) == (Give(claim=number, event=challenge()),)
     with pytest.raises(InvalidArgument, match=r"use Fetch\.continueWithAuth"):
         arbiter.answer(number, "Fetch.continueRequest", {"requestId": "r1"}, 0.0)
     params = {"requestId": "r1", "authChallengeResponse": secret}
     assert sent(arbiter.answer(number, "Fetch.continueWithAuth", params, 0.0)) == [("Fetch.continueWithAuth", params)]
-    arbiter.auth_required(pause(), 0.0)
-    assert sent(arbiter.release(number)) == [*DEFAULT, ("Fetch.enable", {"patterns": [ADS]})]
+    arbiter.paused(challenge(), 0.0)
+    assert sent(arbiter.release(number, 0.0)) == [*DEFAULT, ("Fetch.enable", {"patterns": [ADS]})]
 
 
 def test_a_request_that_is_not_answered_for_ten_seconds_is_continued_and_named() -> None:
@@ -112,7 +128,7 @@ def test_a_request_that_is_not_answered_for_ten_seconds_is_continued_and_named()
     assert arbiter.next_deadline() == 3.0 + PATIENCE
     assert arbiter.due(12.9) == ()
     orders = arbiter.due(13.0)
-    assert orders[0] == Expired(claim=ads, name="claim *ads*")
+    assert orders[0] == Expired(claim=ads, request_id="r1")
     assert sent(orders) == CONTINUE
     assert (arbiter.expired, arbiter.next_deadline()) == (1, None)
 
@@ -120,7 +136,7 @@ def test_a_request_that_is_not_answered_for_ten_seconds_is_continued_and_named()
 def test_fetch_is_either_shared_or_used_directly() -> None:
     arbiter = FetchArbiter()
     arbiter.check_command("Fetch.enable")
-    with pytest.raises(InvalidArgument, match=r"Fetch.disable, then use claim_fetch\(patterns=…\)"):
+    with pytest.raises(InvalidArgument, match=r"end that, then use claim_fetch\(patterns=…\)"):
         arbiter.claim([ALL], auth=False, name="x")
     assert arbiter.paused(pause(), 0.0) == ()
     arbiter.check_command("Fetch.disable")
@@ -173,49 +189,142 @@ def test_a_pattern_matches_by_url_type_and_stage(pattern: Json, more: Json, owne
 
 
 @given(
-    params=st.dictionaries(
+    params=st.none()
+    | st.dictionaries(
         st.sampled_from(["requestId", "request", "resourceType"]),
         st.none() | st.text() | st.lists(st.text()) | st.dictionaries(st.text(), st.text()),
     )
 )
-def test_odd_params_never_raise(params: Json) -> None:
+def test_odd_params_never_raise(params: Any) -> None:
     arbiter, _claims = claimed(ADS)
-    arbiter.paused(params, 0.0)
-    arbiter.auth_required(params, 0.0)
+    arbiter.paused(event_of(PAUSED, params), 0.0)
+    arbiter.paused(event_of(CHALLENGED, params), 0.0)
+
+
+# ── answers that the browser refuses ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("outcome", [ENDED, refusal(GONE), LOST])
+def test_an_answer_ends_a_request_once_the_browser_took_it_or_holds_it_no_more(outcome: Any) -> None:
+    arbiter, (ads,) = claimed(ADS)
+    arbiter.paused(pause(), 0.0)
+    arbiter.answer(ads, "Fetch.failRequest", FAIL, 0.0)
+    assert arbiter.next_deadline() is None
+    assert arbiter.answered("r1", outcome, 1.0) == ()
+    assert arbiter.due(99.0) == ()
+    assert arbiter.answered("r1", outcome, 1.0) == ()
+
+
+def test_a_refused_answer_leaves_the_request_with_its_owner_and_its_time_limit() -> None:
+    arbiter, (ads,) = claimed(ADS)
+    arbiter.paused(pause(), 0.0)
+    arbiter.answer(ads, "Fetch.fulfillRequest", {"requestId": "r1", "responseCode": 5}, 0.0)
+    assert arbiter.answered("r1", refusal("Invalid parameters"), 1.0) == ()
+    assert arbiter.next_deadline() == PATIENCE
+    assert sent(arbiter.answer(ads, "Fetch.failRequest", FAIL, 2.0)) == [("Fetch.failRequest", FAIL)]
+
+
+def test_a_refused_answer_of_a_claim_that_is_over_passes_the_request_on() -> None:
+    arbiter, (ads, every) = claimed(ADS, ALL)
+    arbiter.paused(pause(), 0.0)
+    arbiter.answer(ads, "Fetch.failRequest", FAIL, 0.0)
+    assert sent(arbiter.release(ads, 1.0)) == [("Fetch.enable", {"patterns": [ALL]})]
+    assert arbiter.answered("r1", refusal("Invalid parameters"), 1.0) == (Give(claim=every, event=pause()),)
+
+
+def test_the_last_release_continues_also_what_was_answered_since_the_answer_may_be_refused() -> None:
+    arbiter, (ads,) = claimed(ADS)
+    arbiter.paused(pause(), 0.0)
+    arbiter.answer(ads, "Fetch.failRequest", FAIL, 0.0)
+    assert sent(arbiter.release(ads, 1.0)) == [*CONTINUE, ("Fetch.disable", {})]
+
+
+def test_a_request_whose_body_was_taken_is_failed_where_another_is_continued() -> None:
+    arbiter, (ads,) = claimed(ADS)
+    arbiter.paused(pause(), 0.0)
+    arbiter.check_command("Fetch.takeResponseBodyAsStream", {"requestId": "r1"})
+    arbiter.check_command("Fetch.takeResponseBodyAsStream", {"requestId": "r2"})
+    arbiter.check_command("Fetch.takeResponseBodyAsStream")
+    orders = arbiter.pass_on(ads, "r1", 1.0)
+    assert sent(orders) == [("Fetch.failRequest", {"requestId": "r1", "errorReason": "Aborted"})]
+    assert arbiter.pass_on(ads, "r1", 1.0) == ()
+
+
+def test_a_continue_of_ours_that_is_refused_is_over() -> None:
+    arbiter, (ads,) = claimed(ADS)
+    arbiter.paused(pause(), 0.0)
+    arbiter.pass_on(ads, "r1", 1.0)
+    assert arbiter.answered("r1", refusal("Invalid parameters"), 1.0) == ()
+    assert arbiter.due(99.0) == ()
+
+
+def test_a_challenge_is_not_failed() -> None:
+    arbiter, (ads,) = claimed(ADS, auth=True)
+    arbiter.paused(challenge(), 0.0)
+    arbiter.pass_on(ads, "r1", 1.0)
+    assert arbiter.answered("r1", refusal("Invalid parameters"), 1.0) == ()
+
+
+def test_a_refused_enable_of_other_code_leaves_fetch_free() -> None:
+    arbiter = FetchArbiter()
+    arbiter.check_command("Fetch.enable")
+    arbiter.enable_refused()
+    arbiter.claim([ALL], auth=False, name="x")
+
+
+# ── the laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Shares(RuleBasedStateMachine):
-    """Claims come and go, requests are paused, answered, given up; a model knows what the browser holds."""
+    """Claims come and go, requests are paused and answered; a model knows what the browser holds."""
 
     def __init__(self) -> None:
         super().__init__()
         self.arbiter = FetchArbiter()
         self.claims: dict[int, bool] = {}
-        self.paused_at_browser: dict[str, bool] = {}
+        self.held: dict[str, bool] = {}
         """What the browser holds: True for a challenge."""
+        self.streamed: set[str] = set()
+        """Requests whose body was taken as a stream: to continue one would hang it."""
+        self.challenges: set[str] = set()
         self.given: dict[str, int] = {}
-        self.now, self.number, self.patterns = 0.0, 0, []
+        self.keeps: dict[str, int] = {}
+        """The owners of requests whose answers the browser refused, until they hear of it."""
+        self.replies: list[tuple[str, Any]] = []
+        self.now, self.number = 0.0, 0
+        self.patterns: list[Json] = []
+        self.refuse = False
 
     def obey(self, orders: Any) -> None:
         for each in orders:
             if isinstance(each, Give):
-                request_id = each.params["requestId"]
-                assert request_id in self.paused_at_browser
+                request_id = each.event.params["requestId"]
                 assert each.claim in self.claims
-                assert self.claims[each.claim] or not each.auth
+                assert self.claims[each.claim] or each.event.method == PAUSED
                 self.given[request_id] = each.claim
             elif isinstance(each, Send) and each.method == "Fetch.enable":
                 self.patterns = each.params["patterns"]
             elif isinstance(each, Send) and each.method == "Fetch.disable":
-                assert not self.paused_at_browser, "Fetch.disable with a request that is held"
+                assert not self.held, "Fetch.disable with a request that is held"
+                self.held.clear()
+                self.given.clear()
                 self.patterns = []
             elif isinstance(each, Send):
-                request_id = each.params["requestId"]
-                auth = self.paused_at_browser.pop(request_id)
-                assert auth == (each.method == "Fetch.continueWithAuth")
-                if auth:
-                    assert each.params["authChallengeResponse"]["response"] != "CancelAuth"
-                self.given.pop(request_id, None)
+                self.replies.append((each.answers, self.reply_to(each)))
+
+    def reply_to(self, command: Send) -> Any:
+        request_id = command.params["requestId"]
+        assert request_id == command.answers
+        if request_id not in self.held:
+            return refusal(GONE)
+        assert self.held[request_id] == (command.method == "Fetch.continueWithAuth")
+        bare = command.method == "Fetch.continueRequest" and len(command.params) == 1
+        assert not (bare and request_id in self.streamed)
+        if self.refuse:
+            return refusal("Invalid parameters")
+        if self.held.pop(request_id):
+            assert command.params["authChallengeResponse"]["response"] != "CancelAuth"
+        return ENDED
 
     @rule(pattern=st.sampled_from([ADS, ALL, {"urlPattern": "*shop*"}]), auth=st.booleans())
     def claim(self, pattern: Json, auth: bool) -> None:
@@ -228,55 +337,99 @@ class Shares(RuleBasedStateMachine):
     @rule(data=st.data())
     def release(self, data: Any) -> None:
         number = data.draw(st.sampled_from(sorted(self.claims)))
-        orders = self.arbiter.release(number)
         del self.claims[number]
-        self.obey(orders)
+        given = {request_id for request_id, owner in self.given.items() if owner == number}
+        for request_id in given:
+            del self.given[request_id]
+        self.obey(self.arbiter.release(number, self.now))
 
     @precondition(lambda self: self.claims)
     @rule(
-        url=st.sampled_from(["https://ads.example/", "https://shop.example/", "https://x.example/"]), auth=st.booleans()
+        url=st.sampled_from(["https://ads.example/", "https://shop.example/", "https://x.example/"]),
+        auth=st.booleans(),
     )
     def pause(self, url: str, auth: bool) -> None:
         self.number += 1
-        params = pause(f"r{self.number}", url)
-        self.paused_at_browser[params["requestId"]] = auth
-        self.obey((self.arbiter.auth_required if auth else self.arbiter.paused)(params, self.now))
+        request_id = f"r{self.number}"
+        self.held[request_id] = auth
+        if auth:
+            self.challenges.add(request_id)
+        self.obey(self.arbiter.paused((challenge if auth else pause)(request_id, url), self.now))
 
     @precondition(lambda self: self.given)
-    @rule(data=st.data(), how=st.sampled_from(["continue", "fail"]))
+    @rule(data=st.data(), how=st.sampled_from(["continue", "fail", "refused"]))
     def answer(self, data: Any, how: str) -> None:
         request_id = data.draw(st.sampled_from(sorted(self.given)))
-        owner, params = self.given.pop(request_id), {"requestId": request_id}
-        if self.paused_at_browser[request_id]:
+        owner, params = self.given[request_id], {"requestId": request_id}
+        del self.given[request_id]
+        self.refuse = how == "refused"
+        if request_id in self.challenges:
             response = {"response": "Default" if how == "continue" else "ProvideCredentials"}
-            orders = self.arbiter.answer(
-                owner, "Fetch.continueWithAuth", {**params, "authChallengeResponse": response}, self.now
-            )
+            params = {**params, "authChallengeResponse": response}
+            orders = self.arbiter.answer(owner, "Fetch.continueWithAuth", params, self.now)
         elif how == "continue":
             orders = self.arbiter.answer(owner, "Fetch.continueRequest", params, self.now)
         else:
             orders = self.arbiter.answer(owner, "Fetch.failRequest", {**params, "errorReason": "Failed"}, self.now)
+        if self.refuse and self.held.get(request_id) is not None:
+            self.keeps[request_id] = owner
         self.obey(orders)
+        self.refuse = False
 
     @precondition(lambda self: self.given)
     @rule(data=st.data())
-    def navigate(self, data: Any) -> None:
-        """The browser drops a request, and the answer to it is refused."""
+    def take_body(self, data: Any) -> None:
         request_id = data.draw(st.sampled_from(sorted(self.given)))
-        del self.paused_at_browser[request_id], self.given[request_id]
-        self.arbiter.gone(request_id)
+        if request_id not in self.challenges:
+            self.streamed.add(request_id)
+            self.arbiter.check_command("Fetch.takeResponseBodyAsStream", {"requestId": request_id})
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data())
+    def navigate(self, data: Any) -> None:
+        """The browser drops a request, without an event."""
+        del self.held[data.draw(st.sampled_from(sorted(self.held)))]
+
+    @precondition(lambda self: self.replies)
+    @rule()
+    def deliver(self) -> None:
+        request_id, outcome = self.replies.pop(0)
+        owner = self.keeps.pop(request_id, None)
+        if owner in self.claims and isinstance(outcome, Refusal) and outcome.message != GONE:
+            self.given[request_id] = owner
+        self.obey(self.arbiter.answered(request_id, outcome, self.now))
+
+    def deliver_all(self) -> None:
+        while self.replies:
+            self.deliver()
 
     @rule(seconds=st.floats(0, 20))
     def time_passes(self, seconds: float) -> None:
         self.now += seconds
-        self.obey(self.arbiter.due(self.now))
+        before = dict(self.given)
+        orders = self.arbiter.due(self.now)
+        for each in orders:
+            if isinstance(each, Expired):
+                assert each.claim in before.values()
+            elif isinstance(each, Send):
+                self.given.pop(each.answers, None)
+        self.obey(orders)
         deadline = self.arbiter.next_deadline()
         assert deadline is None or deadline > self.now
 
     @invariant()
-    def every_held_request_has_an_owner(self) -> None:
-        assert self.given.keys() == self.paused_at_browser.keys()
+    def every_held_request_has_an_owner_or_an_answer_under_way(self) -> None:
+        answered = {request_id for request_id, _outcome in self.replies}
+        assert self.held.keys() <= self.given.keys() | answered
         assert all(owner in self.claims for owner in self.given.values())
+
+    def teardown(self) -> None:
+        """Without further answers, nothing is left paused after the time limits of the claims."""
+        for _ in range(len(self.claims) + 2):
+            self.deliver_all()
+            self.time_passes(PATIENCE)
+        self.deliver_all()
+        assert not self.held
 
 
 def test_the_arbiter_keeps_its_laws() -> None:

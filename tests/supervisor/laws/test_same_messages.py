@@ -20,8 +20,8 @@ from cdp_core.testing.steps import Script
 from cdp_core.testing.strategies import scripts
 from cdp_supervisor import BrowserEvent, Policy, Reconnect, Replied, Send, Stopping
 from cdp_supervisor.driver import Driver
-from cdp_supervisor.sansio.effects import Resume
-from cdp_supervisor.sansio.inputs import SessionOpened
+from cdp_supervisor.sansio.effects import AnswerFetch, ClaimFetch, ReleaseFetch, Resume
+from cdp_supervisor.sansio.inputs import FetchEnded, FetchExpired, FetchPaused, SessionOpened
 from support import event_sources
 from support.drawn_requests import ASKS, POLICY, PROFILE, SEED
 
@@ -32,7 +32,10 @@ MOST = 40
 
 
 class Sender:
-    """An extension that sends at attach, at navigations, after replies, and at the stop."""
+    """An extension that sends at attach, at navigations, after replies, and at the stop.
+
+    It claims the documents of each session; of three requests it answers one, passes one on, and leaves one paused.
+    """
 
     name = "sender"
     events = frozenset(("Target.attachedToTarget", "Page.frameNavigated", "Runtime.executionContextCreated"))
@@ -45,7 +48,18 @@ class Sender:
             return state, ()
         if isinstance(input, SessionOpened):
             script = {"source": f"// {state}"}
-            return state + 1, (self.send(input.session_id, "Page.addScriptToEvaluateOnNewDocument", script, "script"),)
+            claim = ClaimFetch(
+                key=input.session_id, session_id=input.session_id, patterns=({"resourceType": "Document"},)
+            )
+            added = self.send(input.session_id, "Page.addScriptToEvaluateOnNewDocument", script, "script")
+            return state + 1, (added, claim)
+        if isinstance(input, FetchPaused) and state % 3:
+            params = {"requestId": input.event.params["requestId"], **({"method": "GET"} if state % 3 == 1 else {})}
+            return state + 1, (AnswerFetch(key=input.key, method="Fetch.continueRequest", params=params),)
+        if isinstance(input, (FetchPaused, FetchEnded)):
+            return state + 1, ()
+        if isinstance(input, FetchExpired):
+            return state + 1, (ReleaseFetch(key=input.key),)
         if isinstance(input, BrowserEvent) and input.event.method == "Target.attachedToTarget":
             return state + 1, (self.send(input.event.params["sessionId"], "Runtime.addBinding", {"name": f"b{state}"}),)
         if isinstance(input, BrowserEvent):

@@ -195,7 +195,7 @@ def test_the_stop_answers_it_and_waits_for_its_end() -> None:
 def test_an_invalid_opening_disables_the_extension(wrong: Any) -> None:
     fold, _bridge = bridged()
     opens(fold, **wrong)
-    assert fold.state.extensions[0].off == "it returned an invalid OpenDialog"
+    assert fold.state.extensions[0].off == f"the {next(iter(wrong))} of the OpenDialog that it returned is invalid"
     assert fold.pending() == ()
 
 
@@ -204,7 +204,7 @@ def test_an_invalid_end_disables_the_extension(wrong: Any) -> None:
     fold, _bridge = bridged()
     opens(fold)
     fold.event(LOG, on="s-P", do="end", **{"with": {"key": "r-1", "answered": True, **wrong}})
-    assert fold.state.extensions[0].off == "it returned an invalid EndDialog"
+    assert fold.state.extensions[0].off == f"the {next(iter(wrong))} of the EndDialog that it returned is invalid"
 
 
 def test_an_extension_that_opens_a_dialog_for_each_answer_without_end_is_disabled() -> None:

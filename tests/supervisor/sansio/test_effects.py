@@ -47,6 +47,9 @@ REQUIRED: dict[type, dict[str, Any]] = {
     Note: {"level": "info", "text": "link up"},
     OpenDialog: {"key": "a", "page_id": "P", "frame_id": "P", "via": "request", "type": "alert"},
     EndDialog: {"key": "a", "answered": True},
+    effects.ClaimFetch: {"key": "a", "session_id": S, "patterns": ({},)},
+    effects.AnswerFetch: {"key": "a", "method": "Fetch.failRequest", "params": {}},
+    effects.ReleaseFetch: {},
 }
 
 

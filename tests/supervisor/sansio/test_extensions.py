@@ -17,13 +17,16 @@ from cdp_core.sansio.structs import Raw, replace
 from cdp_supervisor.sansio import extensions
 from cdp_supervisor.sansio.deadlines import added, entries
 from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Note, Release, Send
-from cdp_supervisor.sansio.extensions import MAX_SENDS, MAX_UNSENT, Extension, ExtensionViews
+from cdp_supervisor.sansio.extensions import MAX_UNSENT, Extension, ExtensionViews
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant, NotSent, Replied, Stopping, TimePassed
 from cdp_supervisor.sansio.requests import AskExtension, Stop
 from cdp_supervisor.sansio.state import HostedExtension, initial_state
 from cdp_supervisor.sansio.step import step
+from cdp_supervisor.sansio.wanted_effects import MAX_SENDS, NAMES
 from support import folded_machine
 from support.folded_machine import LOG, Rule, SampleExtension, on_a_page
+
+OTHER = f"it returned something other than {NAMES}"
 
 
 def returning(*effects: Any, on: type[Input] = BrowserEvent) -> Rule:
@@ -119,25 +122,25 @@ def test_an_extension_may_send_and_note_and_receives_no_end_of_its_commands() ->
     ("rule", "why"),
     [
         (raising, "it raised KeyError"),
-        (returning(Dial(generation=9)), "it returned something other than Send, Note, OpenDialog or EndDialog"),
-        (returning(Answer(request_id=1)), "it returned something other than Send, Note, OpenDialog or EndDialog"),
+        (returning(Dial(generation=9)), OTHER),
+        (returning(Answer(request_id=1)), OTHER),
         (returning(*[Send(ticket=0, session_id=None, method="Log.clear")] * 9), "it sent 9 commands for one input"),
         (lambda _state, _input: None, "it raised TypeError"),
         (lambda state, _input: (state, 5), "it raised TypeError"),
-        (returning(None), "it returned something other than Send, Note, OpenDialog or EndDialog"),
-        (returning(note(level="fatal")), "it returned an invalid Note"),
-        (returning(note(level=[])), "it raised TypeError"),
-        (returning(note(text=None)), "it returned an invalid Note"),
-        (returning(note(fields=[1])), "it returned an invalid Note"),
-        (returning(send(session_id=5)), "it returned an invalid Send"),
-        (returning(send(method="")), "it returned an invalid Send"),
-        (returning(send(method=None)), "it returned an invalid Send"),
-        (returning(send(method=5)), "it returned an invalid Send"),
+        (returning(None), OTHER),
+        (returning(note(level="fatal")), "the level of the Note that it returned is invalid"),
+        (returning(note(level=[])), "the level of the Note that it returned is invalid"),
+        (returning(note(text=None)), "the text of the Note that it returned is invalid"),
+        (returning(note(fields=[1])), "the fields of the Note that it returned is invalid"),
+        (returning(send(session_id=5)), "the session_id of the Send that it returned is invalid"),
+        (returning(send(method="")), "the method of the Send that it returned is invalid"),
+        (returning(send(method=None)), "the method of the Send that it returned is invalid"),
+        (returning(send(method=5)), "the method of the Send that it returned is invalid"),
         (returning(send(params={"a": object()})), "it sent Log.clear with params that are not JSON"),
         (returning(send(params={"a": math.nan})), "it sent Log.clear with params that are not JSON"),
         (returning(send(params=5)), "it sent Log.clear with params that are not JSON"),
         (returning(send(method="x" * 99, params=5)), f"it sent {'x' * 64} with params that are not JSON"),
-        (returning(send(), note(), send(method="")), "it returned an invalid Send"),
+        (returning(send(), note(), send(method="")), "the method of the Send that it returned is invalid"),
     ],
     ids=lambda each: each[:60] if isinstance(each, str) else "",
 )
@@ -471,7 +474,7 @@ def test_an_extension_gets_the_end_of_a_command_with_a_tag() -> None:
 def test_a_tag_is_a_short_text(odd: Any) -> None:
     fold = on_a_page(extensions=(SampleExtension(_for_events_only(returning(tagged(odd))), events={LOG}),))
     fold.event(LOG, on="s-P")
-    assert fold.state.extensions[0].off == "it returned a Send with an invalid reply_to"
+    assert fold.state.extensions[0].off == "the reply_to of the Send that it returned is invalid"
 
 
 def test_an_extension_that_sends_again_on_each_failure_is_disabled() -> None:
@@ -650,7 +653,7 @@ def test_a_question_that_the_extension_refuses_changes_nothing() -> None:
     ("reply", "off"),
     [
         (KeyError("secret"), "its answer raised KeyError"),
-        (({"ok": True}, (5,)), "it returned something other than Send, Note, OpenDialog or EndDialog"),
+        (({"ok": True}, (5,)), OTHER),
         (({"ok": True}, 5), "its answer raised TypeError"),
     ],
 )

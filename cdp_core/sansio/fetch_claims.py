@@ -1,0 +1,230 @@
+"""The Fetch claims of one connection: performs the orders of the arbiters, one for each session.
+
+Two users of it exist: a link on trio, and an engine whose caller moves the bytes. Both pass it every command of Fetch
+that other code sends, every pause, the end of each session, and the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from cdp_core.errors import CdpError, Gone
+from cdp_core.sansio.fetch_arbiter import Expired, FetchArbiter, Give, Order, Send
+from cdp_core.sansio.messages import Event, Refusal, SessionId
+from cdp_core.sansio.outcomes import Outcome, Waiter
+
+
+class Claimant(Protocol):
+    """The user of one claim."""
+
+    def take(self, event: Event, /) -> bool:
+        """Take a paused request; False: it cannot, so the request is passed on."""
+        ...
+
+    def expired(self, request_id: str, /) -> None:
+        """Note that a request was continued, since it was not answered in time."""
+        ...
+
+    def ended(self, error: Callable[[], Gone], /) -> None:
+        """Note that the session has ended, and the claim with it; `error` makes the reason."""
+        ...
+
+
+class SendCommand(Protocol):
+    """Sends a command of the claims. Raises CdpError if the session has ended."""
+
+    def __call__(
+        self, method: str, params: Mapping[str, Any] | None, session_id: SessionId | None, waiter: Waiter, /
+    ) -> object: ...
+
+
+class Claimed:
+    """One claim on one session: its user answers and releases with it."""
+
+    def __init__(self, session: _SessionClaims, number: int) -> None:
+        self._session = session
+        self._number = number
+
+    def answer(self, method: str, params: Mapping[str, Any], waiter: Waiter | None = None) -> bool:
+        """Answer a request that this claim holds. True: a command is sent, and `waiter` gets its outcome.
+
+        Raises InvalidArgument if the claim holds no such request, or the command answers none.
+        """
+        session = self._session
+        orders = session.arbiter.answer(self._number, method, params, session.now())
+        session.perform(orders, waiter)
+        return any(isinstance(order, Send) for order in orders)
+
+    def pass_on(self, request_id: str) -> None:
+        """Pass a request on, unchanged; nothing happens if it is over."""
+        session = self._session
+        session.perform(session.arbiter.pass_on(self._number, request_id, session.now()))
+
+    def release(self) -> None:
+        """End the claim: what it holds is passed on. Idempotent."""
+        session = self._session
+        session.claimants.pop(self._number, None)
+        session.perform(session.arbiter.release(self._number, session.now()))
+
+
+class FetchClaims:
+    """The claims on every session of one connection."""
+
+    def __init__(self, send: SendCommand, now: Callable[[], float]) -> None:
+        self._send = send
+        self._now = now
+        self._sessions: dict[SessionId | None, _SessionClaims] = {}
+        self._used = False
+        self.on_first_claim: Callable[[], None] = lambda: None
+        """Called before the first claim: from then on, call `paused` and `due`."""
+        self.on_deadline: Callable[[], None] = lambda: None
+        """Called when `next_deadline` may have become earlier."""
+
+    def check_command(
+        self, session_id: SessionId | None, method: str, params: Mapping[str, Any] | None, waiter: Waiter
+    ) -> Waiter:
+        """Check a command of other code, one of WATCHED; return the waiter to send it with.
+
+        Raises InvalidArgument for `Fetch.enable` and `Fetch.disable` while a claim exists on the session.
+        """
+        session = self._session(session_id)
+        session.arbiter.check_command(method, params)
+        return _Enabling(session.arbiter, waiter) if method == "Fetch.enable" else waiter
+
+    def claim(
+        self,
+        session_id: SessionId | None,
+        patterns: Iterable[Mapping[str, Any]],
+        *,
+        auth: bool,
+        name: str,
+        claimant: Claimant,
+        waiter: Waiter,
+    ) -> Claimed:
+        """Add a claim; `waiter` gets the outcome of `Fetch.enable`.
+
+        Raises InvalidArgument, or CdpError if the session has ended; then no claim was added.
+        """
+        if not self._used:
+            self._used = True
+            self.on_first_claim()
+        session = self._session(session_id)
+        number, orders = session.arbiter.claim(patterns, auth=auth, name=name)
+        session.claimants[number] = claimant
+        try:
+            session.perform(orders, waiter)
+        except BaseException:
+            session.forget(number)
+            raise
+        return Claimed(session, number)
+
+    def paused(self, event: Event) -> None:
+        """Assign a paused request, or a challenge, to its owner."""
+        session = self._sessions.get(event.session_id)
+        if session is not None:
+            session.perform(session.arbiter.paused(event, self._now()))
+            self.on_deadline()
+
+    def session_closed(self, session_id: SessionId | None, error: Callable[[], Gone]) -> None:
+        """End the claims of a session that ended; the browser holds none of its requests any more."""
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.end(error)
+
+    def link_lost(self, error: Callable[[], Gone]) -> None:
+        """End every claim."""
+        for session_id in tuple(self._sessions):
+            self.session_closed(session_id, error)
+
+    def next_deadline(self) -> float | None:
+        """Return when `due` has to be called; None: not at all."""
+        deadlines = [session.arbiter.next_deadline() for session in self._sessions.values()]
+        return min((each for each in deadlines if each is not None), default=None)
+
+    def due(self) -> None:
+        """Continue the requests that nobody answered in time."""
+        for session in tuple(self._sessions.values()):
+            session.perform(session.arbiter.due(self._now()))
+
+    def _session(self, session_id: SessionId | None) -> _SessionClaims:
+        session = self._sessions.get(session_id)
+        if session is None:
+            session = self._sessions[session_id] = _SessionClaims(session_id, self._send, self._now)
+        return session
+
+
+class _SessionClaims:
+    """The arbiter of one session, and the users of its claims."""
+
+    def __init__(self, session_id: SessionId | None, send: SendCommand, now: Callable[[], float]) -> None:
+        self.arbiter = FetchArbiter()
+        self.claimants: dict[int, Claimant] = {}
+        self.now = now
+        self._session_id = session_id
+        self._send = send
+
+    def perform(self, orders: Iterable[Order], waiter: Waiter | None = None) -> None:
+        """Perform orders, and those that follow from them; with a waiter, raise if a command cannot be sent."""
+        waiting = list(orders)
+        while waiting:
+            order = waiting.pop(0)
+            if isinstance(order, Give):
+                claimant = self.claimants.get(order.claim)
+                if claimant is None or not claimant.take(order.event):
+                    request_id = str(order.event.params.get("requestId"))
+                    waiting += self.arbiter.pass_on(order.claim, request_id, self.now())
+            elif isinstance(order, Expired):
+                claimant = self.claimants.get(order.claim)
+                if claimant is not None:
+                    claimant.expired(order.request_id)
+            else:
+                try:
+                    self._send(order.method, order.params, self._session_id, _Answering(self, order.answers, waiter))
+                except CdpError:  # the session has just ended, and what it held with it
+                    if waiter is not None:
+                        raise
+
+    def forget(self, number: int) -> None:
+        """Take back a claim of which the browser was sent nothing."""
+        self.claimants.pop(number, None)
+        self.arbiter.release(number, self.now())
+
+    def end(self, error: Callable[[], Gone]) -> None:
+        claimants, self.claimants = self.claimants, {}
+        self.arbiter = FetchArbiter()
+        for claimant in claimants.values():
+            claimant.ended(error)
+
+
+class _Answering:
+    """The waiter of a command that answers a request, or enables or disables Fetch."""
+
+    __slots__ = ("_request_id", "_session", "_waiter")
+
+    def __init__(self, session: _SessionClaims, request_id: str, waiter: Waiter | None) -> None:
+        self._session = session
+        self._request_id = request_id
+        self._waiter = waiter
+
+    def settle(self, outcome: Outcome, /) -> None:
+        session = self._session
+        if self._request_id:
+            session.perform(session.arbiter.answered(self._request_id, outcome, session.now()))
+        if self._waiter is not None:
+            self._waiter.settle(outcome)
+
+
+class _Enabling:
+    """The waiter of a `Fetch.enable` of other code: a refused one enabled nothing."""
+
+    __slots__ = ("_arbiter", "_waiter")
+
+    def __init__(self, arbiter: FetchArbiter, waiter: Waiter) -> None:
+        self._arbiter = arbiter
+        self._waiter = waiter
+
+    def settle(self, outcome: Outcome, /) -> None:
+        if isinstance(outcome, Refusal):
+            self._arbiter.enable_refused()
+        self._waiter.settle(outcome)
