@@ -68,7 +68,7 @@ class PausedRequest:
         await self._claim._answer(method, {"requestId": self.params["requestId"], **(params or {})})
 
     def pass_on(self) -> None:
-        """Pass the request to the next claim that matches it, or to the browser; nothing happens if it is over."""
+        """Pass the request to the next claim that matches, or to the browser; no effect if it is over."""
         self._claim._pass_on(str(self.params["requestId"]))
 
     def __repr__(self) -> str:

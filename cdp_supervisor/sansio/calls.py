@@ -14,7 +14,7 @@ from typing import Any, Final
 from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownCall
-from cdp_supervisor.sansio.health import view_health
+from cdp_supervisor.sansio.health import is_navigating, view_health
 from cdp_supervisor.sansio.inputs import RequestReceived
 from cdp_supervisor.sansio.replies import result_of
 from cdp_supervisor.sansio.requests import AwaitCall, Call
@@ -202,6 +202,7 @@ def _time_out(transition: Transition, record: CallRecord) -> None:
         and probe is not None
         and probe.session_id is not None
         and probe.session_id not in page.busy_sessions
+        and not is_navigating(page)
     ):
         transition.put_page(replace(page, busy_sessions=page.busy_sessions.set(probe.session_id, probe.since)))
         transition.note(

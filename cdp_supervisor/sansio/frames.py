@@ -25,6 +25,8 @@ from typing import Final
 
 from immutables import Map
 
+from cdp_core.sansio import load_state
+from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import Json, SessionId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import changes, dialogs
@@ -46,6 +48,9 @@ from cdp_supervisor.sansio.transition import Transition
 
 CLEARING: Final = "BackForwardCacheRestore"
 NONE: Final[Map[str, None]] = Map()
+NO_WORLDS: Final[Map[str, str]] = Map()
+MOST_WORLDS: Final = 64
+"""Named worlds of one frame that are kept; each client makes its own, a page can make none."""
 
 
 # ── events of a session ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -55,12 +60,12 @@ def attached(transition: Transition, page: Page, session_id: SessionId, params: 
     """Add the frame of a `Page.frameAttached`, or move a known one back to its parent's process."""
     frame_id = params.frame_id
     known = page.frames.get(frame_id)
-    if not frame_id or frame_id == page.id or (known is not None and _reported_by_other(transition, known, session_id)):
+    if not frame_id or frame_id == page.id or (known is not None and reported_by_other(transition, known, session_id)):
         return
     if known is None:
-        _add(transition, page, frame_id, params.parent_frame_id or None, session_id)
+        add(transition, page, frame_id, params.parent_frame_id or None, session_id)
     else:
-        _put(transition, page, replace(known, session_id=session_id, oopif=False, reported=False))
+        put(transition, page, replace(known, session_id=session_id, oopif=False, reported=False))
 
 
 def detached(transition: Transition, page: Page, session_id: SessionId, params: FrameDetachedParams) -> None:
@@ -74,7 +79,7 @@ def detached(transition: Transition, page: Page, session_id: SessionId, params: 
     gone = [each for each in _below(page, frame.id) if page.frames[each].session_id == session_id]
     page = _drop(transition, page, gone, "frame_gone")
     if frame.session_id == session_id:  # its own session has not opened yet, and no tree of another session contains it
-        _put(transition, page, replace(frame, session_id=None, oopif=True, reported=False))
+        put(transition, page, replace(frame, session_id=None, oopif=True, reported=False))
         transition.set_adrift(frame.id, page.id)
 
 
@@ -83,19 +88,20 @@ def navigated(transition: Transition, page: Page, session_id: SessionId, params:
     info = params.frame
     frame_id = info.id
     known = page.frames.get(frame_id)
-    if not frame_id or (known is not None and _reported_by_other(transition, known, session_id)):
+    if not frame_id or (known is not None and reported_by_other(transition, known, session_id)):
         return False
     restored = params.type == CLEARING
     below = _below(page, frame_id)
     if restored:  # frames with sessions of their own were attached just before (fact 43)
-        below = [each for each in below if not _reported_by_other(transition, page.frames[each], session_id)]
+        below = [each for each in below if not reported_by_other(transition, page.frames[each], session_id)]
     page = _drop(transition, page, below, "navigation")
     if known is None:
-        page = _add(transition, page, frame_id, info.parent_id or None, session_id)
+        page = add(transition, page, frame_id, info.parent_id or None, session_id)
         known = page.frames.get(frame_id)
         if known is None:
             return restored
-    page = _put(transition, page, _with_document(known, session_id, info))
+    load = load_state.committed(known.load, info.loader_id, restored=restored)
+    page = put(transition, page, _with_document(known, session_id, info, load))
     if page.dialogs:
         dialogs.frame_gone(transition, page, [frame_id], "navigation")
     transition.publish(changes.FrameNavigated(frame_id=frame_id, target_id=page.id))
@@ -109,30 +115,35 @@ def navigated_within(
     transition: Transition, page: Page, session_id: SessionId, params: NavigatedWithinDocumentParams
 ) -> None:
     frame = page.frames.get(params.frame_id)
-    if frame is None or _reported_by_other(transition, frame, session_id):
+    if frame is None or reported_by_other(transition, frame, session_id):
         return
     frame = replace(frame, url=params.url, reported=True)
-    page = _put(transition, page, frame)
+    page = put(transition, page, frame)
     if frame.id == page.id:
         transition.put_page(replace(page, url=frame.url))
 
 
 def context_created(transition: Transition, page: Page, session_id: SessionId, params: ContextCreatedParams) -> None:
-    """Record the default execution context of a frame; the frame itself may be reported later."""
+    """Record an execution context of a frame, default or of a named world; the frame may be reported later."""
     about, context = params.context.aux_data, params.context.unique_id
-    if not about.is_default or not context:
+    world = "" if about.is_default else params.context.name
+    if not context or not (about.is_default or world):
+        return
+    frame = page.frames.get(about.frame_id)
+    if frame is not None and reported_by_other(transition, frame, session_id):
+        return
+    worlds = page.early_contexts.get(about.frame_id, NO_WORLDS) if frame is None else frame.worlds
+    many = len(page.early_contexts) >= transition.state.limits.frames_kept if frame is None and not worlds else False
+    if many or (world not in worlds and len(worlds) >= MOST_WORLDS):
         return
     made = ExecutionContext(session_id=session_id, clearings_before=page.context_clearings.get(session_id, 0))
-    frame = page.frames.get(about.frame_id)
+    contexts = _without(page.contexts, worlds.get(world, "")).set(context, made)
+    worlds = worlds.set(world, context)
     if frame is None:
-        if about.frame_id in page.early_contexts or len(page.early_contexts) < transition.state.limits.frames_kept:
-            contexts = _without(page.contexts, page.early_contexts.get(about.frame_id, "")).set(context, made)
-            transition.put_page(
-                replace(page, early_contexts=page.early_contexts.set(about.frame_id, context), contexts=contexts)
-            )
-    elif not _reported_by_other(transition, frame, session_id):
-        contexts = _without(page.contexts, frame.context).set(context, made)
-        frames = page.frames.set(frame.id, replace(frame, context=context))
+        early = page.early_contexts.set(about.frame_id, worlds)
+        transition.put_page(replace(page, early_contexts=early, contexts=contexts))
+    else:
+        frames = page.frames.set(frame.id, replace(frame, worlds=worlds))
         transition.put_page(replace(page, frames=frames, contexts=contexts))
 
 
@@ -161,30 +172,34 @@ def session_forgotten(transition: Transition, page: Page, session_id: SessionId)
     return page if left is page else transition.put_page(left)
 
 
-def context_of(page: Page, frame: Frame) -> str:
+def context_of(page: Page, frame: Frame, world: str = "") -> str:
     """Return the unique id of a frame's execution context; empty if none is known or it has ended.
 
     A navigation does not end a context, only its own end does
     (docs/cdp/the-first-document-of-a-frame-keeps-its-execution-context.md).
     """
-    made = page.contexts.get(frame.context)
+    context = frame.worlds.get(world, "")
+    made = page.contexts.get(context)
     if (
         made is None
         or made.session_id != frame.session_id
         or made.clearings_before != page.context_clearings.get(made.session_id, 0)
     ):
         return ""
-    return frame.context
+    return context
 
 
 def _without_early(page: Page, session_id: SessionId) -> Page:
     if not page.early_contexts:
         return page
     early, contexts = page.early_contexts, page.contexts
-    for frame_id, context in page.early_contexts.items():
-        made = contexts.get(context)
-        if made is None or made.session_id == session_id:
-            early, contexts = early.delete(frame_id), _without(contexts, context)
+    for frame_id, worlds in page.early_contexts.items():
+        for world, context in worlds.items():
+            made = contexts.get(context)
+            if made is None or made.session_id == session_id:
+                left = early[frame_id].delete(world)
+                early = early.set(frame_id, left) if left else early.delete(frame_id)
+                contexts = _without(contexts, context)
     return replace(page, early_contexts=early, contexts=contexts)
 
 
@@ -201,13 +216,13 @@ def attached_as_oopif(transition: Transition, page: Page, attachment: Attachment
     known = page.frames.get(frame_id)
     parent_id = text(info, "parentFrameId") or text(info, "parentId") or None
     if known is None:
-        page = _add(transition, page, frame_id, parent_id, attachment.session_id)
+        page = add(transition, page, frame_id, parent_id, attachment.session_id)
         known = page.frames.get(frame_id)
         if known is None:
             return
     url = text(info, "url", transition.state.limits.text_kept)
     frame = replace(known, session_id=attachment.session_id, oopif=True, reported=False)
-    _put(transition, page, replace(frame, url=url) if url else frame)
+    put(transition, page, replace(frame, url=url) if url else frame)
 
 
 def target_changed(transition: Transition, page: Page, frame_id: str, info: Json) -> None:
@@ -215,7 +230,7 @@ def target_changed(transition: Transition, page: Page, frame_id: str, info: Json
     frame = page.frames.get(frame_id)
     url = text(info, "url", transition.state.limits.text_kept)
     if frame is not None and url and not frame.reported and frame.url != url:
-        _put(transition, page, replace(frame, url=url))
+        put(transition, page, replace(frame, url=url))
 
 
 def session_ended(transition: Transition, page: Page, attachment: Attachment, successor: SessionId | None) -> None:
@@ -226,7 +241,7 @@ def session_ended(transition: Transition, page: Page, attachment: Attachment, su
     if successor is None:
         _drop(transition, page, [frame.id, *_below(page, frame.id)], "frame_gone")
     else:
-        _put(transition, page, replace(frame, session_id=successor))
+        put(transition, page, replace(frame, session_id=successor))
 
 
 def gone(transition: Transition, page: Page, frame_id: str) -> None:
@@ -259,10 +274,11 @@ def read_tree(transition: Transition, page: Page, attachment: Attachment, result
     for frame_id, (parent_id, info) in found.items():
         known = page.frames.get(frame_id)
         if known is None:
-            page = _add(transition, page, frame_id, parent_id, session_id)
+            page = add(transition, page, frame_id, parent_id, session_id)
             known = page.frames.get(frame_id)
-        if known is not None and not _reported_by_other(transition, known, session_id):
-            page = _put(transition, page, _with_document(known, session_id, info))
+        if known is not None and not reported_by_other(transition, known, session_id):
+            load = load_state.listed(known.load, info.loader_id)
+            page = put(transition, page, _with_document(known, session_id, info, load))
     if page.id in found and attachment.target_id == page.id:
         transition.put_page(
             replace(page, url=page.frames[page.id].url if page.id in page.frames else page.url, stale=False)
@@ -272,17 +288,18 @@ def read_tree(transition: Transition, page: Page, attachment: Attachment, result
 # ── the tree ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _add(transition: Transition, page: Page, frame_id: str, parent_id: str | None, session_id: SessionId) -> Page:
+def add(transition: Transition, page: Page, frame_id: str, parent_id: str | None, session_id: SessionId) -> Page:
+    """Add a frame to its page, unless the page has too many."""
     limits = transition.state.limits
     if len(page.frames) >= limits.frames_kept:
         return transition.put_page(replace(page, left_out=page.left_out + 1))
     if frame_id == page.id:
         parent_id = None
     number = page.last_frame + 1
-    context, early = "", page.early_contexts
+    worlds, early = NO_WORLDS, page.early_contexts
     if frame_id in early:
-        context, early = early[frame_id], early.delete(frame_id)
-    frame = Frame(id=frame_id, number=number, parent_id=parent_id, session_id=session_id, context=context)
+        worlds, early = early[frame_id], early.delete(frame_id)
+    frame = Frame(id=frame_id, number=number, parent_id=parent_id, session_id=session_id, worlds=worlds)
     children = page.children
     if parent_id is not None:
         children = children.set(parent_id, children.get(parent_id, NONE).set(frame_id, None))
@@ -310,19 +327,19 @@ def _missing_from_tree(transition: Transition, page: Page, attachment: Attachmen
         if frame.id not in found
         and frame.id != page.id
         and not frame.oopif
-        and not _reported_by_other(transition, frame, attachment.session_id)
+        and not reported_by_other(transition, frame, attachment.session_id)
         and (frame.id in own or frame.session_id == attachment.session_id or frame.id not in hanging)
     ]
     below = [each for frame_id in missing for each in _below(page, frame_id)]
     return missing + [
-        each for each in below if not _reported_by_other(transition, page.frames[each], attachment.session_id)
+        each for each in below if not reported_by_other(transition, page.frames[each], attachment.session_id)
     ]
 
 
 def _kept_from_old_document(transition: Transition, page: Page, loader: str) -> list[str]:
     """Return the frames without a session that belong to an earlier document of the page."""
     main = page.frames.get(page.id)
-    if main is None or main.loader in ("", loader):
+    if main is None or main.load.loader in ("", loader):
         return []
     return [each for each in _below(page, page.id) if page.frames[each].session_id not in transition.state.sessions]
 
@@ -337,7 +354,8 @@ def _drop(transition: Transition, page: Page, frame_ids: list[str], reason: str)
         if frame is None:
             continue
         frames = frames.delete(frame_id)
-        contexts = _without(contexts, frame.context)
+        for context in frame.worlds.values():
+            contexts = _without(contexts, context)
         dropped.append(frame_id)
         siblings = None if frame.parent_id is None else children.get(frame.parent_id)
         if siblings is not None and frame.parent_id is not None and frame_id in siblings:
@@ -352,11 +370,12 @@ def _drop(transition: Transition, page: Page, frame_ids: list[str], reason: str)
     return transition.current(page)
 
 
-def _put(transition: Transition, page: Page, frame: Frame) -> Page:
+def put(transition: Transition, page: Page, frame: Frame) -> Page:
+    """Put a changed frame into its page."""
     return transition.put_page(replace(page, frames=page.frames.set(frame.id, frame)))
 
 
-def _with_document(frame: Frame, session_id: SessionId, info: FrameInfo) -> Frame:
+def _with_document(frame: Frame, session_id: SessionId, info: FrameInfo, load: LoadState) -> Frame:
     return replace(
         frame,
         session_id=session_id,
@@ -364,7 +383,7 @@ def _with_document(frame: Frame, session_id: SessionId, info: FrameInfo) -> Fram
         name=info.name or frame.name,
         origin=info.security_origin,
         reported=True,
-        loader=info.loader_id,
+        load=load,
     )
 
 
@@ -380,5 +399,6 @@ def _below(page: Page, frame_id: str) -> list[str]:
     return found
 
 
-def _reported_by_other(transition: Transition, frame: Frame, session_id: SessionId) -> bool:
+def reported_by_other(transition: Transition, frame: Frame, session_id: SessionId) -> bool:
+    """True if another session reports this frame: what this one says of it is stale."""
     return frame.session_id != session_id and frame.session_id in transition.state.sessions

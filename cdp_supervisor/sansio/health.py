@@ -1,8 +1,8 @@
 """The health of a page in one word and one sentence, for snapshots and for calls that timed out.
 
-The first one of these that holds: the link is down; the page crashed; its session ended; a dialog is open; the page
-does not answer its setup (docs/cdp/a-page-that-does-not-answer-its-setup-is-blocked.md); it does not answer while a
-call waits.
+The first one of these that holds: the link is down; the page crashed; its session ended; a dialog is open; it is
+navigating (docs/cdp/a-navigation-silences-its-page.md); it does not answer its setup
+(docs/cdp/a-page-that-does-not-answer-its-setup-is-blocked.md); it does not answer while a call waits.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Health:
     """The state of a page in one word, why in one sentence, and since when (wall time)."""
 
     state: str
-    """`ok`, `busy`, `frame_busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached` or
-    `link_down`.
+    """`ok`, `navigating`, `busy`, `frame_busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached`
+    or `link_down`.
     """
     why: str
     since: float | None
@@ -46,6 +46,9 @@ def view_health(state: State, page: Page) -> Health:
         unanswerable = f", and cannot be answered any more ({dialog.why})" if dialog.why else ""
         why = f"dialog {dialog.id} ({dialog.type}) is open on it{unanswerable}"
         return Health(state="blocked_by_dialog", why=why, since=dialog.opened.wall)
+    if is_navigating(page):
+        why = "a navigation of it is in flight: it answers when the new document is there, or after Page.stopLoading"
+        return Health(state="navigating", why=why, since=page.frames[page.id].load.since)
     if page.blocked is not None:
         why = "it does not answer: a dialog whose opening was not seen, or a script that does not end"
         return Health(state="blocked", why=why, since=page.blocked.wall)
@@ -63,6 +66,12 @@ def view_health(state: State, page: Page) -> Health:
         why = f"a frame of it{_frame_on(state, session_id)} does not answer: a script that does not end keeps it busy"
         return Health(state="frame_busy", why=why, since=since.wall)
     return Health(state="ok", why="nothing is known to stop it", since=None)
+
+
+def is_navigating(page: Page) -> bool:
+    """True while a navigation of the main frame is in flight: the renderer answers nothing (fact 90)."""
+    main = page.frames.get(page.id)
+    return main is not None and main.load.navigating_to != ""
 
 
 def _frame_on(state: State, session_id: SessionId) -> str:

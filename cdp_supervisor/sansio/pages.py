@@ -23,8 +23,9 @@ from immutables import Map
 from cdp_core.sansio.messages import BrowserContextId, Json, Refusal, Result, SessionId, TargetId
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.sansio import changes, dialogs, effects, frames
+from cdp_supervisor.sansio import changes, dialogs, effects, frames, loading
 from cdp_supervisor.sansio.event_params import member, members, text
+from cdp_supervisor.sansio.health import is_navigating
 from cdp_supervisor.sansio.inputs import SessionClosed, SessionOpened
 from cdp_supervisor.sansio.replies import value_of
 from cdp_supervisor.sansio.state import Attachment, Dialog, Page, Ticket
@@ -176,14 +177,18 @@ def _set_up(transition: Transition, attachment: Attachment) -> None:
     if attachment.primary and attachment.type in WITH_FRAMES:
         transition.emit(effects.Enable(session_id=session_id, domain="Page"))
         request_tree(transition, attachment)
-        transition.schedule(
-            ("setup", session_id), transition.state.limits.setup_patience, "the setup of a session is unanswered"
-        )
+        _await_setup(transition, session_id)
     if attachment.primary and attachment.type in SCRIPTED:
         transition.emit(effects.Enable(session_id=session_id, domain="Runtime"))
     if attachment.primary and not transition.state.adopting:
         transition.emit(effects.AutoAttach(session_id=session_id))
     _resume(transition, session_id, waiting=attachment.waiting)
+
+
+def _await_setup(transition: Transition, session_id: SessionId) -> None:
+    transition.schedule(
+        ("setup", session_id), transition.state.limits.setup_patience, "the setup of a session is unanswered"
+    )
 
 
 def _resume(transition: Transition, session_id: SessionId, *, waiting: bool) -> None:
@@ -242,7 +247,9 @@ def setup_overdue(transition: Transition, session_id: SessionId) -> None:
     page = None if attachment is None else transition.page(attachment.page_id)
     if page is None or page.dialogs or page.crashed is not None:
         return
-    if page.session_id == session_id:
+    if is_navigating(page):
+        _await_setup(transition, session_id)
+    elif page.session_id == session_id:
         transition.put_page(replace(page, blocked=transition.at))
         transition.note("warning", "a page does not answer its setup", page=page.id[:8], session=session_id[:8])
     else:
@@ -267,6 +274,7 @@ def _page_attached(transition: Transition, attachment: Attachment, info: Json) -
         opener = text(info, "openerId")
         transition.publish(changes.PageOpened(target_id=page.id, opener_id=TargetId(opener) if opener else None))
     transition.cancel(("target", page.id))
+    page = loading.no_longer_navigating(page)
     page = replace(page, session_id=attachment.session_id, generation=state.generation, stale=True, blocked=None)
     page = _with_info(transition, page, info)
     # This target info is newer than the document that an earlier session reported.
@@ -356,7 +364,7 @@ def target_crashed(transition: Transition, params: Json) -> None:
 
 def _mark_crashed(transition: Transition, page: Page) -> None:
     if page.crashed is None:
-        last = transition.state.last_ticket
+        last, page = transition.state.last_ticket, loading.no_longer_navigating(page)
         transition.put_page(replace(page, crashed=transition.at, crashed_after=last, blocked=None, busy_sessions=Map()))
         transition.publish(changes.PageCrashed(target_id=page.id))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 from immutables import Map
 
+from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import BrowserContextId, SessionId, TargetId
 from cdp_core.sansio.structs import Struct
 from cdp_supervisor.errors import InvalidPolicy
@@ -93,10 +94,10 @@ class Frame(Struct, frozen=True, kw_only=True, gc=False):
     oopif: bool = False
     reported: bool = False
     """True once the frame's own session reported its document; reports from other sessions are then stale."""
-    context: str = ""
-    """The unique id of its latest execution context, destroyed or not."""
-    loader: str = ""
-    """The `loaderId` of its document: another `loaderId` is another document."""
+    worlds: Map[str, str] = Map()
+    """Its latest execution contexts, destroyed or not: name of a world to unique id; the default one has no name."""
+    load: LoadState = LoadState()
+    """Its document, how far that has loaded, and a navigation in flight."""
 
 
 class ExecutionContext(Struct, frozen=True, kw_only=True, gc=False):
@@ -129,8 +130,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     """The number of frames beyond the limit, which are not kept."""
     contexts: Map[str, ExecutionContext] = Map()
     """By their unique ids: contexts of known frames, and of frames that no event has reported yet."""
-    early_contexts: Map[str, str] = Map()
-    """The contexts of the latter: frame id to unique id."""
+    early_contexts: Map[str, Map[str, str]] = Map()
+    """The contexts of the latter: frame id to its worlds."""
     context_clearings: Map[SessionId, int] = Map()
     """How often the contexts of each session were cleared (`Runtime.executionContextsCleared`)."""
     crashed: Instant | None = None

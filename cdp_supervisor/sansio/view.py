@@ -13,10 +13,12 @@ from typing import Any, Final
 
 import attrs
 
+from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import BrowserContextId, Json, SessionId, TargetId
 from cdp_supervisor.sansio.dialog_view import DialogView, view_dialog
 from cdp_supervisor.sansio.extensions import ExtensionViews
 from cdp_supervisor.sansio.focus import focused_page
+from cdp_supervisor.sansio.frames import context_of
 from cdp_supervisor.sansio.health import Health, view_health
 from cdp_supervisor.sansio.state import Frame, Page, State
 
@@ -38,6 +40,10 @@ class FrameView:
     name: str
     is_oopif: bool
     session_id: SessionId | None
+    load: LoadState
+    """Its document, how far that has loaded, and a navigation in flight."""
+    contexts: Mapping[str, str]
+    """The unique ids of its execution contexts, by the names of their worlds; the default one has the empty name."""
     children: tuple[FrameView, ...]
 
     def to_dict(self) -> Json:
@@ -50,6 +56,7 @@ class FrameView:
             "name": self.name,
             "is_oopif": self.is_oopif,
             "session_id": self.session_id,
+            "load_state": self.load.phase,
         }
 
     def walk(self) -> Iterator[FrameView]:
@@ -347,6 +354,12 @@ def _view_tree(state: State, page: Page) -> FrameView | None:
             name=frame.name,
             is_oopif=frame.oopif,
             session_id=session_id,
+            load=frame.load,
+            contexts=_view_contexts(page, frame),
             children=tuple(made[each.id] for each in below[frame.id] if each.id in made),
         )
     return made[top.id]
+
+
+def _view_contexts(page: Page, frame: Frame) -> Mapping[str, str]:
+    return {world: context for world in frame.worlds if (context := context_of(page, frame, world))}

@@ -232,6 +232,11 @@ EVENTS: dict[str, tuple[str | None, Any]] = {
     "Page.frameDetached": ("s", {"frameId": "f", "reason": "swap"}),
     "Page.frameNavigated": ("s", {"frame": SHOWN, "type": "BackForwardCacheRestore"}),
     "Page.navigatedWithinDocument": ("s", {"frameId": "f", "url": "u"}),
+    "Page.frameStartedNavigating": ("s", {"frameId": "f", "loaderId": "l", "navigationType": "reload"}),
+    "Page.frameStoppedLoading": ("s", {"frameId": "f"}),
+    "Page.domContentEventFired": ("s", {}),
+    "Page.loadEventFired": ("s", {}),
+    "Page.lifecycleEvent": ("s", {"frameId": "f", "loaderId": "l", "name": "load"}),
     "Runtime.executionContextCreated": (
         "s",
         {"context": {"uniqueId": "c", "auxData": {"frameId": "f", "isDefault": True}}},

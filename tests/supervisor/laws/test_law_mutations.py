@@ -88,8 +88,8 @@ def the_type_of_a_dialog_depends_on_earlier_inputs(patch: Patch) -> None:
 def the_first_url_of_a_frame_is_kept(patch: Patch) -> None:
     real = frames._with_document
 
-    def with_document(frame: Any, session_id: Any, info: Any) -> Any:
-        made = real(frame, session_id, info)
+    def with_document(frame: Any, *how: Any) -> Any:
+        made = real(frame, *how)
         return replace(made, url=frame.url or made.url)
 
     patch.setattr(frames, "_with_document", with_document)

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
+from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import SessionId, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import InvalidPolicy
@@ -183,6 +184,7 @@ def test_two_extensions_with_the_same_name_are_refused() -> None:
 
 NONEMPTY_DEFAULTS: dict[type, dict[str, Any]] = {
     LinkState: {"phase": "connecting", "since": NOWHEN, "owned": True},
+    Frame: {"load": LoadState()},
     Page: {"stale": True},
     Dialog: {"phase": "open", "via": "native", "closed": NOWHEN},
     State: {"generation": 1, "link": LinkState()},

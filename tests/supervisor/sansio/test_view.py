@@ -65,6 +65,7 @@ def test_a_frame_is_shown_with_all_its_fields() -> None:
         "name": "n",
         "is_oopif": True,
         "session_id": "S",
+        "load_state": "unknown",
     }
 
 

@@ -34,6 +34,7 @@ from cdp_supervisor import (
     UnknownTarget,
     open_supervisor,
 )
+from cdp_supervisor.sansio.wanted_effects import NAMES
 
 SHOP = "https://shop.example/"
 
@@ -318,7 +319,7 @@ async def test_an_extension_gets_inputs_and_deadlines_and_is_shown(site: Any, bo
             lambda: [Send(ticket=0, session_id=None, method="Browser.getVersion")] * 9,
             "it sent 9 commands for one input",
         ),
-        (lambda: ["close the browser"], "it returned something other than Send, Note, OpenDialog or EndDialog"),
+        (lambda: ["close the browser"], f"it returned something other than {NAMES}"),
     ],
 )
 async def test_an_extension_that_fails_is_disabled_alone(

@@ -1,0 +1,78 @@
+"""The load state of a frame's document, from the events of its page's session.
+
+A document is named by its loaderId, since an event about loading may be about the document before it (fact 79): of the
+events of `Page.setLifecycleEventsEnabled` only those with the loaderId of the present document count. Events without
+a loaderId are of the present document, because a session gets them in order.
+
+A navigation that is in flight is a state of its own. One of the main frame silences its page: the renderer answers
+nothing until the new document commits (fact 90). It ends with its document, or without one: a download, an empty
+answer (204) or `Page.stopLoading` end in `Page.frameStoppedLoading` (docs/cdp/a-navigation-silences-its-page.md).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from cdp_core.sansio.structs import Struct, replace
+
+Phase = Literal["unknown", "loading", "interactive", "complete"]
+"""How far a document has loaded, as `document.readyState`; unknown if it was there before the first event."""
+
+SAME_DOCUMENT: Final = frozenset(("sameDocument", "historySameDocument"))
+"""Types of navigations that end without a new document."""
+ORDER: Final[tuple[Phase, ...]] = ("unknown", "loading", "interactive", "complete")
+LIFECYCLE: Final[dict[str, Phase]] = {"init": "loading", "DOMContentLoaded": "interactive", "load": "complete"}
+
+
+class LoadState(Struct, frozen=True, kw_only=True, gc=False):
+    """How far the document of a frame has loaded, and whether a navigation to another one is in flight."""
+
+    loader: str = ""
+    """The loaderId of the document; empty if it is not known."""
+    phase: Phase = "unknown"
+    network_idle: bool = False
+    """True once its network was idle for half a second; known only where lifecycle events are on."""
+    navigating_to: str = ""
+    """The loaderId of the navigation in flight; empty if there is none."""
+    since: float = 0.0
+    """When that navigation began, on the clock of the caller."""
+
+
+def started(load: LoadState, loader: str, kind: str, at: float) -> LoadState:
+    """Apply `Page.frameStartedNavigating`."""
+    return load if kind in SAME_DOCUMENT else replace(load, navigating_to=loader, since=at)
+
+
+def committed(load: LoadState, loader: str, *, restored: bool = False) -> LoadState:
+    """Apply `Page.frameNavigated`: a new document; `restored`: from the back/forward cache, under its old loaderId."""
+    if load.navigating_to in ("", loader) or restored:
+        return LoadState(loader=loader, phase="loading")
+    return replace(load, loader=loader, phase="loading", network_idle=False)  # another navigation began meanwhile
+
+
+def listed(load: LoadState, loader: str) -> LoadState:
+    """Apply an entry of `Page.getFrameTree`: the document may have been there before the first event."""
+    if loader == load.loader:
+        return load
+    to = "" if load.navigating_to == loader else load.navigating_to
+    return replace(load, loader=loader, phase="unknown", network_idle=False, navigating_to=to)
+
+
+def stopped(load: LoadState) -> LoadState:
+    """Apply `Page.frameStoppedLoading`: the document is complete, and no navigation is in flight."""
+    return reached(replace(load, navigating_to="") if load.navigating_to else load, "complete")
+
+
+def reached(load: LoadState, phase: Phase) -> LoadState:
+    """Apply `Page.domContentEventFired` or `Page.loadEventFired`; a document never goes back."""
+    return replace(load, phase=phase) if ORDER.index(load.phase) < ORDER.index(phase) else load
+
+
+def lifecycle(load: LoadState, loader: str, name: str) -> LoadState:
+    """Apply `Page.lifecycleEvent`."""
+    if loader != load.loader:
+        return load
+    if name == "networkIdle":
+        return load if load.network_idle else replace(load, network_idle=True)
+    phase = LIFECYCLE.get(name)
+    return load if phase is None else reached(load, phase)
