@@ -39,7 +39,7 @@ from cdp_core.transports import DirectTransport, JoiningTransport, Transport
 
 Tap = Callable[[Output], object]
 """A function that is called with every output first and misses none. It must be pure and quick; it may send and
-subscribe, never wait."""
+subscribe, never wait. One with the attribute `ignores_replies` is not called with `CommandDone`."""
 
 MAX_OUTBOX_BYTES: Final = 64 * 2**20
 """Bytes that may wait to be written; while there are more, commands are refused with the reason `outbox_full`."""
@@ -153,7 +153,9 @@ class Link(Generic[S]):
         self._open_session = open_session
         self._strict = strict
         self._close_timeout = close_timeout
-        self._taps = tuple(taps)
+        self._taps: tuple[Tap, ...] = ()
+        self._reply_taps: tuple[Tap, ...] = ()
+        self._set_taps(tuple(taps))
         self._logged_anomalies: set[str] = set()
         self._outbox: deque[bytes] = deque()
         self._outbox_bytes = 0
@@ -198,7 +200,7 @@ class Link(Generic[S]):
                 direct is not None
                 and not joined
                 and not self._outbox
-                and self.router.in_flight <= LONE
+                and len(self.router.waiting) <= LONE
                 and self._replies_in_batch <= 1
                 and direct.send_now(text)
             ):
@@ -230,7 +232,7 @@ class Link(Generic[S]):
         """Try to give the whole outbox to the transport; return True if nothing is left unsent."""
         if (
             self._joining is None
-            or len(self._outbox) * EARLY_SHARE < self.router.in_flight
+            or len(self._outbox) * EARLY_SHARE < len(self.router.waiting)
             or self._outbox_bytes > JOINED_WRITE
             or not self._joining.send_joined_now(tuple(self._outbox))
         ):
@@ -353,13 +355,15 @@ class Link(Generic[S]):
     def _dispatch(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
         """Handle an output that changes state: first the link's own state, then taps, then waiters."""
         session: S | None = None
+        taps = self._taps
         if type(output) is CommandDone:
             self._replies_in_batch += 1
+            taps = self._reply_taps
         elif isinstance(output, SessionOpened):
             self.sessions[output.session_id] = self._open_session(output)
         elif isinstance(output, SessionClosed):
             session = self.sessions.pop(output.session_id, None)
-        for tap in self._taps:
+        for tap in taps:
             try:
                 tap(output)
             except Exception as error:  # noqa: BLE001 - the embedder's own code; the waiter is served all the same
@@ -409,11 +413,15 @@ class Link(Generic[S]):
 
     def add_tap(self, tap: Tap) -> tuple[Output, ...]:
         """Add a tap from the next output on; return outputs that describe what is open already."""
-        self._taps = (*self._taps, tap)
+        self._set_taps((*self._taps, tap))
         return self.router.open_sessions()
 
     def remove_tap(self, tap: Tap) -> None:
-        self._taps = tuple(each for each in self._taps if each is not tap)
+        self._set_taps(tuple(each for each in self._taps if each is not tap))
+
+    def _set_taps(self, taps: tuple[Tap, ...]) -> None:
+        self._taps = taps
+        self._reply_taps = tuple(tap for tap in taps if not getattr(tap, "ignores_replies", False))
 
     def _tap_failed(self, tap: Tap, error: Exception) -> None:
         self.remove_tap(tap)
@@ -437,7 +445,7 @@ class Link(Generic[S]):
         if self.ended.is_set():
             return
         self.ended.set()
-        ended = len(self.sessions), self.router.in_flight
+        ended = len(self.sessions), len(self.router.waiting)
         log.info("link down (%s); %d sessions and %d commands ended with it", loss.reason, *ended)
         self._outbox.clear()
         self._outbox_bytes = 0

@@ -17,25 +17,25 @@ class ChangeFeed:
     """Pushes each change to the subscriptions for its kind."""
 
     def __init__(self) -> None:
-        self._subscriptions: tuple[tuple[tuple[type[Change], ...], Subscription[Any]], ...] = ()
+        self.subscriptions: tuple[tuple[tuple[type[Change], ...], Subscription[Any]], ...] = ()
         """Replaced, never changed in place: a `publish` under way goes on with the subscriptions it began with."""
 
     def subscribe(self, kinds: tuple[type[Change], ...], capacity: int) -> Subscription[Any]:
         """Subscribe to the changes from now on, of these kinds; no kind means all changes."""
         subscription: Subscription[Any] = Subscription(capacity=capacity, drop_oldest=True, close=self._unsubscribe)
-        self._subscriptions = (*self._subscriptions, (kinds, subscription))
+        self.subscriptions = (*self.subscriptions, (kinds, subscription))
         return subscription
 
     def publish(self, change: Change) -> None:
         """Push a change to each subscription for its kind."""
-        for kinds, subscription in self._subscriptions:
+        for kinds, subscription in self.subscriptions:
             if not kinds or isinstance(change, kinds):
                 subscription.push(change)
 
     def end(self, reason: str) -> None:
         """End each subscription with SupervisorStopped, after the changes that it has not read yet."""
-        for _, subscription in self._subscriptions:
+        for _, subscription in self.subscriptions:
             subscription.end(lambda: SupervisorStopped(reason))
 
     def _unsubscribe(self, sink: object) -> None:
-        self._subscriptions = tuple(entry for entry in self._subscriptions if entry[1] is not sink)
+        self.subscriptions = tuple(entry for entry in self.subscriptions if entry[1] is not sink)

@@ -28,8 +28,6 @@ from cdp_core import (
     Batches,
     BrowserSession,
     CdpError,
-    CommandDone,
-    CommandId,
     ConnectionLost,
     DiscoveryError,
     Event,
@@ -38,19 +36,17 @@ from cdp_core import (
     Output,
     PageSession,
     SessionClosed,
-    SessionGone,
     Subscription,
     Transport,
     open_browser_session,
 )
 from cdp_core.link import Link
 from cdp_core.sansio.fetch_claims import FetchClaims
-from cdp_core.sansio.outcomes import Waiter
 from cdp_supervisor.change_feed import ChangeFeed
 from cdp_supervisor.errors import UnsupportedBackend
-from cdp_supervisor.performing import Performer, Shared
+from cdp_supervisor.performing import NoLink, Performer, Shared
 from cdp_supervisor.sansio.changes import Change
-from cdp_supervisor.sansio.effects import Answer, Note, Send
+from cdp_supervisor.sansio.effects import Answer, Note
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
     Input,
@@ -110,16 +106,17 @@ class Driver:
         *,
         record: Callable[[Input], None] | None = None,
     ) -> None:
+        self.mono, self.wall = trio.lowlevel.current_clock().current_time, time.time
         self.runner = Performer(state, self, record=record)
         self.browser: BrowserSession | None = None
         self._link: Link[PageSession] | None = None
+        self.sender: Link[PageSession] | NoLink = NoLink()
         self.started = trio.Event()
         """Set when the first link is up and its pages are known, or when the start has failed."""
         self.start_failure: Exception | None = None
         self.failure: Exception | None = None
         """What a task of the driver raised: a bug in this library, or in the function that gives the address."""
         self.on_failure: Callable[[], None] = lambda: None
-        self._clock = trio.lowlevel.current_clock().current_time
         self._batches = Batches()
         """The batch counter of the current link: between two outputs of one batch, no time has passed."""
         self._batch, self._batch_time = -1, Instant(mono=-math.inf)
@@ -214,7 +211,7 @@ class Driver:
     def _link_is_up(self, browser: BrowserSession, *, owned: bool) -> None:
         self.browser = browser
         self._batches, self._batch = browser.batches, -1
-        self._link = browser.link
+        self._link = self.sender = browser.link
         self._shared = SharedLink(browser, owned=owned)
         open_sessions = () if owned else self._shared.tap(self._tap)
         self.runner.feed(
@@ -234,6 +231,7 @@ class Driver:
         self.runner.link_ended()
         self.release()
         self.browser = self._link = None
+        self.sender = NoLink()
         self._batches, self._batch = Batches(), -1
         jitter = random.random()  # noqa: S311 - it spreads clients out, and protects no secret
         self.runner.feed(
@@ -253,7 +251,7 @@ class Driver:
     # ── inputs ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def now(self) -> Instant:
-        return Instant(mono=self._clock(), wall=time.time())
+        return Instant(mono=self.mono(), wall=self.wall())
 
     def fed(self, state: State) -> None:
         """Wake `keep_time` for an earlier deadline; end the subscribers of changes with the supervisor."""
@@ -270,10 +268,12 @@ class Driver:
                 at = self._batch_time if self._batches.count == self._batch else self._time_of_batch()
                 if not deferrable or not self.runner.defer(at, self.runner.generation, output):
                     self.runner.feed(BrowserEvent(at=at, generation=self.runner.generation, event=output))
-        elif not isinstance(output, CommandDone):  # its waiter has the outcome
+        else:
             if isinstance(output, SessionClosed) and self._shared is not None:
                 self._shared.session_closed(output.session_id)
             self.runner.take(output)
+
+    _tap.ignores_replies = True  # type: ignore[attr-defined]  # the waiter of a command has its outcome
 
     def _time_of_batch(self) -> Instant:
         """Return when the reader task received the current batch; the clock is read once per batch."""
@@ -335,17 +335,6 @@ class Driver:
 
     # ── the port of the state machine ────────────────────────────────────────────────────────────────────────────────
 
-    def command(self, effect: Send, waiter: Waiter) -> CommandId:
-        """Send a command on the link. Raises CdpError if it cannot be sent."""
-        link = self._link
-        if link is None:
-            raise SessionGone("The link is down.", reason="link_down", session_id=effect.session_id or "")
-        return link.command(effect.method, effect.params, effect.session_id, waiter, bounded=effect.bounded)
-
-    def abandon(self, command_id: CommandId) -> None:
-        if self._link is not None:
-            self._link.abandon(command_id)
-
     def fetch_claims(self) -> FetchClaims | None:
         return None if self._link is None else self._link.fetch
 
@@ -361,7 +350,8 @@ class Driver:
             pending.answered.set()
 
     def publish(self, change: Change) -> None:
-        self._changes.publish(change)
+        if self._changes.subscriptions:
+            self._changes.publish(change)
 
     def note(self, note: Note) -> None:
         level = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}[note.level]

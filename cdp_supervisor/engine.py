@@ -34,7 +34,7 @@ from cdp_core.sansio.router import CommandDone, Output, Router, SessionClosed
 from cdp_supervisor.performing import IGNORED, Performer, Shared, commands_of
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.effects import Answer, Note, Send
+from cdp_supervisor.sansio.effects import Answer, Note
 from cdp_supervisor.sansio.extensions import Extension
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
@@ -251,16 +251,31 @@ class _Port:
         self.out.clear()
         self.wants_link, self.wants_end = False, ""
 
-    def now(self) -> Instant:
-        return self.at
+    def mono(self) -> float:
+        return self.at.mono
+
+    def wall(self) -> float:
+        return self.at.wall
 
     def fed(self, state: State) -> None:
         """The caller asks for the next deadline itself."""
 
-    def command(self, effect: Send, waiter: Waiter) -> CommandId:
-        if effect.method in WATCHED and self.router.is_open(effect.session_id):
-            waiter = self.claims.check_command(effect.session_id, effect.method, effect.params, waiter)
-        return self._send(effect.method, effect.params, effect.session_id, waiter)
+    @property
+    def sender(self) -> _Port:
+        return self
+
+    def command(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        session_id: SessionId | None,
+        waiter: Waiter,
+        *,
+        bounded: bool,  # noqa: ARG002 - the caller bounds what it sends
+    ) -> CommandId:
+        if method in WATCHED and self.router.is_open(session_id):
+            waiter = self.claims.check_command(session_id, method, params, waiter)
+        return self._send(method, params, session_id, waiter)
 
     def _send(
         self, method: str, params: Mapping[str, Any] | None, session_id: SessionId | None, waiter: Waiter, /

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
-from cdp_core.errors import CdpError
+from cdp_core.errors import CdpError, SessionGone
 from cdp_core.sansio.fetch_claims import FetchClaims
 from cdp_core.sansio.messages import CommandId, Json, SessionId
 from cdp_core.sansio.outcomes import Outcome, Waiter
@@ -52,23 +52,47 @@ Shared = Discover | AutoAttach | Enable | Resume | Detach | Release
 Command = tuple[str, Mapping[str, Any] | None, SessionId | None]
 
 
+class Sender(Protocol):
+    """The link to which commands go."""
+
+    def command(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        session_id: SessionId | None,
+        waiter: Waiter,
+        /,
+        *,
+        bounded: bool,
+    ) -> CommandId:
+        """Send a command; its outcome goes to `waiter.settle`. Raises CdpError if it cannot be sent."""
+        ...
+
+    def abandon(self, command_id: CommandId, /) -> None:
+        """Ignore the reply of a command."""
+        ...
+
+
 class Port(Protocol):
     """The link, the callers and the clock of one event source."""
 
-    def now(self) -> Instant:
-        """Return the time of an input that this port causes."""
+    @property
+    def mono(self) -> Callable[[], float]:
+        """The clock of decisions."""
+        ...
+
+    @property
+    def wall(self) -> Callable[[], float]:
+        """The clock of what is shown."""
         ...
 
     def fed(self, state: State, /) -> None:
         """Take note of the state after an input and its effects."""
         ...
 
-    def command(self, effect: Send, waiter: Waiter, /) -> CommandId:
-        """Send a command; its outcome goes to `waiter.settle`. Raises CdpError if it cannot be sent."""
-        ...
-
-    def abandon(self, command_id: CommandId, /) -> None:
-        """Ignore the reply of a command."""
+    @property
+    def sender(self) -> Sender:
+        """Where commands go now."""
         ...
 
     def fetch_claims(self) -> FetchClaims | None:
@@ -103,6 +127,20 @@ class SentCommand:
         self._performer.command_ended(self._ticket, outcome)
 
 
+class NoLink:
+    """Where commands go while there is no link."""
+
+    def command(
+        self, _method: str, _params: object, session_id: SessionId | None, _waiter: Waiter, *, bounded: bool
+    ) -> CommandId:
+        """Raise SessionGone."""
+        del bounded
+        raise SessionGone("The link is down.", reason="link_down", session_id=session_id or "")
+
+    def abandon(self, command_id: CommandId, /) -> None:
+        """Nothing is under way."""
+
+
 class _Ignored:
     """The waiter of a command whose outcome is of no interest."""
 
@@ -119,31 +157,35 @@ class Performer(Runner):
     def __init__(self, state: State, port: Port, *, record: Callable[[Input], None] | None = None) -> None:
         super().__init__(state, self._perform, record=record, fed=port.fed)
         self._port = port
+        self._mono, self._wall = port.mono, port.wall
         self._sent: dict[int, CommandId] = {}
         """Ticket → command, for the tickets that the state machine may forget."""
         self._claims = ExtensionClaims(self._feed_now, self.command_ended)
+
+    def now(self) -> Instant:
+        """Return the time of an input that this source causes."""
+        return Instant(mono=self._mono(), wall=self._wall())
 
     # ── outputs of the link ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def command_ended(self, ticket: int, outcome: Outcome | NotSent) -> None:
         """Feed the end of the command with this ticket."""
         self._sent.pop(ticket, None)
-        at, generation = self._port.now(), self.generation
-        self.feed(CommandEnded(at=at, generation=generation, ticket=ticket, outcome=outcome))
+        self.feed(CommandEnded(at=self.now(), generation=self.generation, ticket=ticket, outcome=outcome))
 
     def take(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
         """Feed the opening or the end of a session; other outputs are no inputs."""
         if isinstance(output, SessionOpened):
-            self.feed(opened_input(output, self._port.now(), self.generation))
+            self.feed(opened_input(output, self.now(), self.generation))
         elif isinstance(output, SessionClosed):
-            self.feed(closed_input(output, self._port.now(), self.generation))
+            self.feed(closed_input(output, self.now(), self.generation))
 
     def link_ended(self) -> None:
         """Forget the commands of a link that is over: `LinkDown` ends their tickets."""
         self._sent.clear()
 
     def _feed_now(self, kind: Any, **fields: Any) -> None:
-        self.feed(kind(at=self._port.now(), generation=self.generation, **fields))
+        self.feed(kind(at=self.now(), generation=self.generation, **fields))
 
     # ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -160,7 +202,7 @@ class Performer(Runner):
         elif isinstance(effect, Forget):
             command_id = self._sent.pop(effect.ticket, None)
             if command_id is not None:
-                port.abandon(command_id)
+                port.sender.abandon(command_id)
         else:
             self._on_connection(effect)
 
@@ -191,7 +233,13 @@ class Performer(Runner):
     def _send(self, effect: Send) -> None:
         ticket = effect.ticket
         try:
-            command_id = self._port.command(effect, SentCommand(self, ticket) if ticket else IGNORED)
+            command_id = self._port.sender.command(
+                effect.method,
+                effect.params,
+                effect.session_id,
+                SentCommand(self, ticket) if ticket else IGNORED,
+                bounded=effect.bounded,
+            )
         except CdpError as error:
             self._not_sent(ticket, error)
         else:

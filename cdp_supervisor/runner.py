@@ -55,7 +55,8 @@ class Runner:
     @property
     def state(self) -> State:
         """The state now, with the deferred events folded in."""
-        return self._deferred.read()
+        published, waiting = self._deferred.published
+        return self._deferred.read() if waiting else published
 
     @property
     def used_events(self) -> dict[str, bool]:

@@ -133,7 +133,8 @@ class Router:
         self._first_id = first_command_id
         self._last_id = first_command_id - 1
         self._max_send_bytes = max_send_bytes
-        self._waiting: dict[CommandId, tuple[SessionId | None, str, Any]] = {}
+        self.waiting: dict[CommandId, tuple[SessionId | None, str, Any]] = {}
+        """The commands that have not ended: session, method, waiter. Only the router changes it."""
         self._sessions: dict[SessionId | None, _Session | None] = {None: None}
         self._loss: Loss | None = None
         self._abandoned = self._late = self._dead_by_refusal = 0
@@ -178,12 +179,12 @@ class Router:
                 reason="too_big",
             )
         self._last_id = command_id
-        self._waiting[command_id] = (session_id, method, waiter)
+        self.waiting[command_id] = (session_id, method, waiter)
         return command_id, text
 
     def abandon(self, command_id: CommandId) -> bool:
         """End a command whose caller stopped waiting; its reply will be late. Return False if it had ended."""
-        if self._waiting.pop(command_id, None) is None:
+        if self.waiting.pop(command_id, None) is None:
             return False
         self._abandoned += 1
         return True
@@ -192,7 +193,7 @@ class Router:
 
     def receive_all(self, payloads: Iterable[Payload]) -> Iterator[Output]:
         """Yield the outputs of the payloads; decode a payload only when those before it are consumed."""
-        sessions, session_events, waiting = self._sessions, _SESSION_EVENTS, self._waiting
+        sessions, session_events, waiting = self._sessions, _SESSION_EVENTS, self.waiting
         for payload in payloads:
             message: Incoming
             try:
@@ -244,14 +245,9 @@ class Router:
         """The number of replies to commands that had ended."""
         return self._late
 
-    @property
-    def in_flight(self) -> int:
-        """The number of commands that have not ended."""
-        return len(self._waiting)
-
     def method_of(self, command_id: int) -> str | None:
         """Return the method of a waiting command, or None."""
-        entry = self._waiting.get(CommandId(command_id))
+        entry = self.waiting.get(CommandId(command_id))
         return None if entry is None else entry[1]
 
     def is_open(self, session_id: SessionId | None) -> bool:
@@ -266,7 +262,7 @@ class Router:
         """Return the counters."""
         return RouterStatistics(
             commands=self._last_id - self._first_id + 1,
-            in_flight=len(self._waiting),
+            in_flight=len(self.waiting),
             sessions=sum(session is not None for session in self._sessions.values()),
             abandoned=self._abandoned,
             late_replies=self._late,
@@ -352,7 +348,7 @@ class Router:
         return event, *(output for session_id in hit for output in self._crash(session_id))
 
     def _reply(self, reply: Result | Refusal) -> Iterable[Output]:
-        entry = self._waiting.get(reply.id)
+        entry = self.waiting.get(reply.id)
         if entry is None:
             return self._not_waiting(reply.id, reply.session_id)
         session_id, method, waiter = entry
@@ -363,17 +359,17 @@ class Router:
                 return self._end_session(session_id, "refused", "the browser does not know it any more")
             detail = f"a reply to {method} came on a different session from the command"
             return (self._anomaly("reply_on_other_session", detail, reply.session_id, reply.id),)
-        del self._waiting[reply.id]
+        del self.waiting[reply.id]
         return (CommandDone(id=reply.id, session_id=session_id, method=method, outcome=reply, waiter=waiter),)
 
     def _malformed(self, message: Malformed) -> Iterable[Output]:
         anomaly = self._anomaly(
             "malformed", f"a message of {message.size} bytes: {message.reason}", message.session_id, message.id
         )
-        entry = self._waiting.get(message.id) if message.id is not None else None
+        entry = self.waiting.get(message.id) if message.id is not None else None
         if entry is None or message.id is None or message.session_id not in (None, entry[0]):
             return (anomaly,)
-        del self._waiting[message.id]
+        del self.waiting[message.id]
         done = CommandDone(id=message.id, session_id=entry[0], method=entry[1], outcome=message, waiter=entry[2])
         return anomaly, done
 
@@ -433,11 +429,11 @@ class Router:
 
     def _end_commands(self, loss_of: Callable[[SessionId | None], Loss | None]) -> list[CommandDone]:
         ended: list[CommandDone] = []
-        for command_id in sorted(self._waiting):
-            session_id, method, waiter = self._waiting[command_id]
+        for command_id in sorted(self.waiting):
+            session_id, method, waiter = self.waiting[command_id]
             loss = loss_of(session_id)
             if loss is not None:
-                del self._waiting[command_id]
+                del self.waiting[command_id]
                 done = CommandDone(id=command_id, session_id=session_id, method=method, outcome=loss, waiter=waiter)
                 ended.append(done)
         return ended

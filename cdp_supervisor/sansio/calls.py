@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from cdp_core.errors import CdpError, InvalidArgument
+from cdp_core.errors import CdpError, InvalidArgument, RemoteProtocolError
+from cdp_core.sansio.messages import Result
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownCall
 from cdp_supervisor.sansio.health import is_navigating, view_health
 from cdp_supervisor.sansio.inputs import RequestReceived
-from cdp_supervisor.sansio.replies import result_of
+from cdp_supervisor.sansio.replies import error_of
 from cdp_supervisor.sansio.requests import AwaitCall, Call
 from cdp_supervisor.sansio.routing import (
     ENDED_BY_BEFOREUNLOAD,
@@ -29,7 +30,7 @@ from cdp_supervisor.sansio.routing import (
     wrong_timeout,
 )
 from cdp_supervisor.sansio.state import CallRecord, Dialog, Page, Ticket
-from cdp_supervisor.sansio.transition import RequestRules, Transition, moment_after
+from cdp_supervisor.sansio.transition import RequestRules, Transition
 
 STALLED: Final = 5.0
 """Seconds until the renderer of an unanswered call gets a probe; half of the timeout if that is less."""
@@ -52,10 +53,8 @@ def call(transition: Transition, received: RequestReceived, request: Call) -> No
         transition.answer(received.request_id, error=InvalidArgument(wrong, reason="too_many_calls"))
         return
     number = state.last_call + 1
-    call_id = f"c-{number}"
-    transition.update(last_call=number)
     record = CallRecord(
-        id=call_id,
+        id=f"c-{number}",
         number=number,
         method=request.method,
         session_id=route.session_id,
@@ -63,14 +62,15 @@ def call(transition: Transition, received: RequestReceived, request: Call) -> No
         since=transition.at,
         request_id=received.request_id,
         raises=request.when_blocked == "raise",
-        due=None if request.timeout is None else moment_after(transition.now, request.timeout),
+        due=None if request.timeout is None else transition.now + request.timeout,
     )
     if route.ready:
         _send(transition, record, route)
     else:
-        waiting = (*transition.state.waiting_calls, call_id)
         transition.update(
-            calls=transition.state.calls.set(call_id, replace(record, waiting_request=request)), waiting_calls=waiting
+            last_call=number,
+            calls=state.calls.set(record.id, replace(record, waiting_request=request)),
+            waiting_calls=(*state.waiting_calls, record.id),
         )
         _schedule_end(transition, record)
 
@@ -87,14 +87,14 @@ def _send(transition: Transition, record: CallRecord, route: Route) -> None:
         transition.put_page(replace(page, remedy_pending=bool(page.dialogs)))
     number = transition.send(route.session_id, method, route.params, purpose="call", page_id=page_id, call_id=call_id)
     sent = replace(record, session_id=route.session_id, page_id=page_id, ticket=number, waiting_request=None)
-    transition.update(calls=transition.state.calls.set(call_id, sent))
-    if record.due is None:
-        return
-    if page_id is not None and not answered_by_browser(method):
-        patience = min((record.due - transition.now) / 2, STALLED)
-        transition.schedule(("call", call_id), patience, f"{method} is still unanswered")
-    else:
-        _schedule_end(transition, sent)
+    last = max(record.number, transition.state.last_call)
+    transition.update(calls=transition.state.calls.set(call_id, sent), last_call=last)
+    if record.due is not None:
+        if page_id is None or route.by_browser:
+            _schedule_end(transition, sent)
+        else:
+            patience = min((record.due - transition.now) / 2, STALLED)
+            transition.schedule(("call", call_id), patience, f"{method} is still unanswered")
 
 
 def send_waiting(transition: Transition) -> None:
@@ -136,23 +136,24 @@ def await_call(transition: Transition, received: RequestReceived, request: Await
 # ── ends of calls ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def call_ended(transition: Transition, ticket: Ticket, outcome: Any) -> None:
+def call_ended(transition: Transition, ticket: Ticket, _number: int, outcome: Any) -> None:
     """Pass the outcome of a call's command on to its caller."""
     record = transition.state.calls.get(ticket.call_id)
     if record is None or record.ended is not None:
         return
     value, error = None, None
     try:
-        value = result_of(outcome, record.method, record.session_id)
-    except CdpError as raised:
+        if isinstance(outcome, Result):
+            value = outcome.value
+        else:
+            error = error_of(outcome, record.method, record.session_id)
+    except RemoteProtocolError as raised:
         error = raised
     _end(transition, record, value, error)
 
 
 def blocked_by_dialog(transition: Transition, page: Page, dialog: Dialog) -> None:
     """Mark the open calls that a new dialog blocks, and answer their callers with `BlockedByDialog`."""
-    if not transition.state.calls:
-        return
     leaving = dialog.type == "beforeunload"
     for record in tuple(transition.state.calls.values()):
         over = record.ended is not None or record.waiting_request is not None
@@ -257,17 +258,17 @@ def _end(transition: Transition, record: CallRecord, value: Any, error: Exceptio
 
 def _forget(transition: Transition, record: CallRecord) -> None:
     _cancel_deadlines(transition, record)
-    _stop_waiting(transition, record.id)
-    transition.update(
-        calls=transition.state.calls.delete(record.id),
-        ended_calls=tuple(each for each in transition.state.ended_calls if each != record.id),
-    )
+    if record.waiting_request is not None:
+        _stop_waiting(transition, record.id)
+    ended = transition.state.ended_calls
+    if record.ended is not None:
+        ended = tuple(each for each in ended if each != record.id)
+    transition.update(calls=transition.state.calls.delete(record.id), ended_calls=ended)
 
 
 def _stop_waiting(transition: Transition, call_id: str) -> None:
     waiting = transition.state.waiting_calls
-    if call_id in waiting:
-        transition.update(waiting_calls=tuple(each for each in waiting if each != call_id))
+    transition.update(waiting_calls=tuple(each for each in waiting if each != call_id))
 
 
 def _cancel_deadlines(transition: Transition, record: CallRecord) -> None:

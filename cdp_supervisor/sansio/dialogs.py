@@ -84,14 +84,16 @@ def opened(
         generation=transition.state.generation,
         held=via == "native" and native and bool(older),
     )
+    policy = transition.state.policy.of(dialog.type)
     transition.update(last_dialog=number, dialog_on=transition.state.dialog_on.set(dialog.id, page.id))
-    amend(dialog, "deadline", _deadline_of(transition, dialog))
+    amend(dialog, "deadline", _schedule(transition, dialog, policy))
     transition.put_page(replace(page, dialogs=(*page.dialogs, dialog)))
     transition.publish(changes.DialogOpened(dialog_id=dialog.id, target_id=page.id, type=dialog.type))
     if via == "native" and not native:
         for other in older:  # without dialog windows the older one becomes unanswerable (fact 26)
             _move(transition, other.id, "superseded")
-    _answer_by_policy(transition, dialog)
+    if policy != "must_respond" or transition.state.stopping is not None:
+        _answer_by_policy(transition, dialog, policy)
     return dialog if dialog.id in transition.state.dialog_on else None
 
 
@@ -146,7 +148,7 @@ def _supersede(transition: Transition, opened_meanwhile: Iterable[Dialog]) -> No
 
 
 def answer_ended(
-    transition: Transition, ticket: Ticket, outcome: Result | Refusal | Malformed | Loss | NotSent
+    transition: Transition, ticket: Ticket, _number: int, outcome: Result | Refusal | Malformed | Loss | NotSent
 ) -> None:
     """Apply the end of our answer to a dialog."""
     page = transition.page(ticket.page_id)
@@ -288,30 +290,31 @@ def _answer_for_stop(transition: Transition, dialog: Dialog) -> None:
 
 
 def apply_policy(transition: Transition, dialog: Dialog) -> None:
-    deadline = _deadline_of(transition, dialog)
+    policy = transition.state.policy.of(dialog.type)
+    deadline = _schedule(transition, dialog, policy)
     if deadline is not dialog.deadline:
         dialog = replace(dialog, deadline=deadline)
         put(transition, dialog)
-    _answer_by_policy(transition, dialog)
+    _answer_by_policy(transition, dialog, policy)
 
 
-def _deadline_of(transition: Transition, dialog: Dialog) -> float | None:
+def _schedule(transition: Transition, dialog: Dialog, policy: str) -> float | None:
     """Schedule the deadline that the policy gives a dialog and return it; else return the one it has."""
     state = transition.state
     if state.scope.observing or state.stopping is not None:
         return dialog.deadline
+    key = ("dialog", dialog.id)
     if dialog.held:
-        transition.schedule(_key(dialog), HOLD_SECONDS, f"dialog {dialog.id} is one of two, and one of them ends")
+        transition.schedule(key, HOLD_SECONDS, f"dialog {dialog.id} is one of two, and one of them ends")
         return dialog.deadline
-    if state.policy.of(dialog.type) != "must_respond":
+    if policy != "must_respond":
         return dialog.deadline
     left = state.policy.dialog_timeout - max(transition.now - dialog.opened.mono, 0.0)
-    return transition.schedule(_key(dialog), left, f"dialog {dialog.id} must get an answer")
+    return transition.schedule(key, left, f"dialog {dialog.id} must get an answer")
 
 
-def _answer_by_policy(transition: Transition, dialog: Dialog) -> None:
+def _answer_by_policy(transition: Transition, dialog: Dialog, policy: str) -> None:
     """Answer a dialog now, unless the policy waits for a caller to do so."""
-    policy = transition.state.policy.of(dialog.type)
     if transition.state.scope.observing:
         return
     if transition.state.stopping is not None:

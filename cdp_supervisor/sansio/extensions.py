@@ -24,14 +24,13 @@ An extension that raises, or asks for more, is disabled; the snapshot shows why,
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.arguments import plain_object
 from cdp_core.sansio.fetch_arbiter import PATIENCE
-from cdp_core.sansio.messages import Event, Json, TargetId, is_object
+from cdp_core.sansio.messages import Event, Json, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import effects, wanted_effects
 from cdp_supervisor.sansio.inputs import (
@@ -114,40 +113,6 @@ class AnsweringExtension(Extension[S], Protocol[S]):
         ...
 
 
-class ExtensionViews(Mapping[str, Json]):
-    """The view of each extension by its name, built when it is read: most readers do not use it."""
-
-    def __init__(self, hosted: tuple[HostedExtension, ...]) -> None:
-        self._hosted = {each.extension.name: each for each in hosted}
-        self._made: dict[str, Json] = {}
-
-    def __getitem__(self, name: str) -> Json:
-        made = self._made.get(name)
-        if made is None:
-            made = self._made[name] = _view(self._hosted[name])
-        return made
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._hosted)
-
-    def __len__(self) -> int:
-        return len(self._hosted)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-
-def _view(hosted: HostedExtension) -> Json:
-    if hosted.off:
-        return {"off": hosted.off}
-    try:
-        view: Json = hosted.extension.view(hosted.state)
-        json.dumps(view, allow_nan=False)
-    except Exception as error:  # noqa: BLE001 - the embedder's code, which must not break the snapshot
-        return {"off": f"its view raised {type(error).__name__}"}
-    return view if is_object(view) else {"off": "its view is not a JSON object"}
-
-
 # ── feeding ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -155,7 +120,7 @@ def feed(transition: Transition, input: Input) -> None:
     """Feed an input to each extension that uses it, after the supervisor's own rules."""
     completed = input
     method = input.event.method if type(input) is BrowserEvent else None
-    for place, hosted in enumerate(transition.extensions):
+    for place, hosted in enumerate(transition.state.extensions):
         if hosted.off or (hosted.folds if method is None else method not in hosted.extension.events):
             continue
         if completed is input and type(input) is BrowserEvent:
@@ -177,7 +142,7 @@ def page_of(state: State, event: Event) -> TargetId | None:
 
 
 def _feed_one(transition: Transition, place: int, input: ExtensionInput) -> None:
-    hosted = transition.extensions[place]
+    hosted = transition.state.extensions[place]
     try:
         made = hosted.extension.step(hosted.state, input)
         _take_over(transition, place, *made)
@@ -187,7 +152,7 @@ def _feed_one(transition: Transition, place: int, input: ExtensionInput) -> None
 
 def _take_over(transition: Transition, place: int, state: Any, wanted: Iterable[Any]) -> None:
     """Perform the effects of an extension and keep its state, or disable it."""
-    hosted = transition.extensions[place]
+    hosted = transition.state.extensions[place]
     orders = tuple(wanted)
     deadline = hosted.extension.next_deadline(state)
     reason = wanted_effects.violation(orders) if orders else ""
@@ -235,7 +200,7 @@ def _perform(transition: Transition, name: str, order: Wanted) -> None:
 
 
 def _disable(transition: Transition, place: int, reason: str) -> None:
-    hosted = transition.extensions[place]
+    hosted = transition.state.extensions[place]
     transition.count("machines_switched_off")
     transition.note("warning", "an extension was disabled", machine=hosted.extension.name, why=reason)
     transition.cancel(("extension", hosted.extension.name))
@@ -245,24 +210,24 @@ def _disable(transition: Transition, place: int, reason: str) -> None:
 
 
 def _put(transition: Transition, place: int, hosted: HostedExtension) -> None:
-    extensions = transition.extensions
-    transition.extensions = (*extensions[:place], hosted, *extensions[place + 1 :])
+    extensions = transition.state.extensions
+    transition.update(extensions=(*extensions[:place], hosted, *extensions[place + 1 :]))
 
 
 def _place_of(transition: Transition, name: str) -> int | None:
     """Return the place of an extension that is not disabled."""
-    for place, hosted in enumerate(transition.extensions):
+    for place, hosted in enumerate(transition.state.extensions):
         if hosted.extension.name == name and not hosted.off:
             return place
     return None
 
 
-def replied(transition: Transition, ticket: Ticket, outcome: Any) -> None:
+def replied(transition: Transition, ticket: Ticket, _number: int, outcome: Any) -> None:
     """Feed an extension the end of a command that it sent with a tag."""
     place = _place_of(transition, ticket.extension)
     if place is None:
         return
-    hosted = transition.extensions[place]
+    hosted = transition.state.extensions[place]
     unsent = hosted.unsent + 1 if isinstance(outcome, NotSent) else 0
     if unsent != hosted.unsent:
         _put(transition, place, replace(hosted, unsent=unsent))
@@ -320,7 +285,7 @@ def disable(transition: Transition, name: str, reason: str) -> None:
 def stop(transition: Transition) -> None:
     """Feed `Stopping` to each extension that is not only collecting."""
     stopping = Stopping(at=transition.at, generation=transition.state.generation)
-    for place, hosted in enumerate(transition.extensions):
+    for place, hosted in enumerate(transition.state.extensions):
         if not hosted.off and not hosted.folds:
             _feed_one(transition, place, stopping)
 
@@ -328,14 +293,14 @@ def stop(transition: Transition) -> None:
 def ask(transition: Transition, received: RequestReceived, request: AskExtension) -> None:
     """Pass a question on to an extension, and its answer to the caller."""
     place = _place_of(transition, request.extension)
-    extension = None if place is None else transition.extensions[place].extension
+    extension = None if place is None else transition.state.extensions[place].extension
     if place is None or not callable(getattr(extension, "answer", None)):
         transition.answer(received.request_id, error=_no_answer(transition, request.extension))
         return
     answering = cast("AnsweringExtension[Any]", extension)
     value: Json = {}
     try:
-        state, value, wanted = answering.answer(transition.extensions[place].state, dict(request.question))
+        state, value, wanted = answering.answer(transition.state.extensions[place].state, dict(request.question))
         _take_over(transition, place, state, wanted)
         value = plain_object(value)
     except InvalidArgument as error:
@@ -343,15 +308,17 @@ def ask(transition: Transition, received: RequestReceived, request: AskExtension
         return
     except Exception as error:  # noqa: BLE001 - the embedder's code: only the extension is disabled
         _disable(transition, place, f"its answer raised {type(error).__name__}")
-    if transition.extensions[place].off:
+    if transition.state.extensions[place].off:
         transition.answer(received.request_id, error=_no_answer(transition, request.extension))
     else:
         transition.answer(received.request_id, value)
 
 
 def _no_answer(transition: Transition, name: str) -> InvalidArgument:
-    off = {each.extension.name: each.off for each in transition.extensions}
-    takes = [each.extension.name for each in transition.extensions if callable(getattr(each.extension, "answer", None))]
+    off = {each.extension.name: each.off for each in transition.state.extensions}
+    takes = [
+        each.extension.name for each in transition.state.extensions if callable(getattr(each.extension, "answer", None))
+    ]
     why = f"is disabled: {off[name]}" if off.get(name) else "takes no requests" if name in off else "does not exist"
     return InvalidArgument(
         f"Extension {name[:64]!r} {why}; extensions that take requests: {', '.join(takes) or 'none'}."

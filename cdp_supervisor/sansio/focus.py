@@ -1,4 +1,4 @@
-"""The page that a request uses if it names none: the focused page, or the only one.
+"""The request to focus a page: it is used by calls that name none (routing.py).
 
 The focus never moves automatically: when the focused page is gone, no other page takes its place until
 a request focuses one (docs/cdp/focus-never-moves-automatically.md).
@@ -12,7 +12,6 @@ from cdp_core.sansio.messages import TargetId
 from cdp_supervisor.errors import UnknownTarget
 from cdp_supervisor.sansio.inputs import RequestReceived
 from cdp_supervisor.sansio.requests import Focus
-from cdp_supervisor.sansio.state import Page, State
 from cdp_supervisor.sansio.transition import RequestRules, Transition
 
 
@@ -27,15 +26,6 @@ def focus(transition: Transition, received: RequestReceived, request: Focus) -> 
             return
         transition.update(focus=target_id, page_gone=None)
     transition.answer(received.request_id)
-
-
-def focused_page(state: State) -> Page | None:
-    """Return the page that is used if none is named: the focused one, or the only one."""
-    if state.focus is not None:
-        return state.pages.get(state.focus)
-    if state.page_gone is not None or len(state.pages) != 1:
-        return None
-    return next(iter(state.pages.values()))
 
 
 def page_ids(transition: Transition) -> list[str]:

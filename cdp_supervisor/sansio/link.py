@@ -147,6 +147,6 @@ def _end_tickets(transition: Transition, reason: str) -> None:
     transition.update(tickets=Map())
     for number, ticket in sorted(tickets.items()):
         if ticket.purpose == "call":
-            calls.call_ended(transition, ticket, loss)
+            calls.call_ended(transition, ticket, number, loss)
         elif ticket.purpose == "remedy":
             recovery.remedy_ended(transition, ticket, number, loss)

@@ -430,7 +430,7 @@ def target_due(transition: Transition, target_id: TargetId) -> None:
         transition.send(None, "Target.attachToTarget", params, purpose="reopen", page_id=page.id)
 
 
-def reopen_ended(transition: Transition, ticket: Ticket, outcome: Any) -> None:
+def reopen_ended(transition: Transition, ticket: Ticket, _number: int, outcome: Any) -> None:
     """Note the session that attaching opened; end a superfluous one; remove a page that is gone."""
     page = transition.page(ticket.page_id)
     if isinstance(outcome, Result):

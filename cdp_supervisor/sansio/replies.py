@@ -44,5 +44,7 @@ def read_evaluation(result: Json) -> Any:
             line=line if isinstance(line, int) else 0,
             column=column if isinstance(column, int) else 0,
         )
-    value = member(result, "result")
+    if not isinstance(result.get("result"), dict):
+        return None
+    value: Json = result["result"]
     return value.get("value", value.get("unserializableValue"))

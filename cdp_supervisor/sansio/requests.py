@@ -6,6 +6,7 @@ fields also give the JSON of a request, for traces and for other programs.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, get_args
@@ -82,19 +83,31 @@ _POLICY: Final = _Kind(
 
 def _field(kind: _Kind, *, default: Any = attrs.NOTHING, private: bool = False) -> Any:
     """Make a field of this kind; a trace does not show the value of a private one."""
+    return attrs.field(default=default, metadata={"kind": kind, "private": private})
 
-    def check(_self: object, field: attrs.Attribute[Any], value: object) -> None:
-        if not isinstance(value, kind.types):
-            raise InvalidArgument(f"{field.name} must be {kind.what}, not {type(value).__name__}.")
 
-    return attrs.field(default=default, validator=check, metadata={"kind": kind, "private": private})
+class _Checked:
+    """A request whose fields are checked when it is made."""
+
+    __slots__ = ()
+
+    def __attrs_post_init__(self) -> None:
+        for name, kind in _kinds_of(type(self)):  # type: ignore[arg-type]
+            value = getattr(self, name)
+            if not isinstance(value, kind.types):
+                raise InvalidArgument(f"{name} must be {kind.what}, not {type(value).__name__}.")
+
+
+@functools.cache
+def _kinds_of(request: type) -> tuple[tuple[str, _Kind], ...]:
+    return tuple((field.name, field.metadata["kind"]) for field in attrs.fields(request))
 
 
 # ── the requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @attrs.frozen(kw_only=True)
-class RespondToDialog:
+class RespondToDialog(_Checked):
     """Respond to a dialog; answered with the `DialogView` when the dialog is over."""
 
     action: str = _field(_TEXT)
@@ -103,7 +116,7 @@ class RespondToDialog:
 
 
 @attrs.frozen(kw_only=True)
-class Call:
+class Call(_Checked):
     """Send a command to the session that it belongs to; answered with its result."""
 
     method: str = _field(_TEXT)
@@ -116,7 +129,7 @@ class Call:
 
 
 @attrs.frozen(kw_only=True)
-class AwaitCall:
+class AwaitCall(_Checked):
     """Wait for the end of a call that a dialog blocked; answered with its result."""
 
     call_id: str = _field(_TEXT)
@@ -124,21 +137,21 @@ class AwaitCall:
 
 
 @attrs.frozen(kw_only=True)
-class SetPolicy:
+class SetPolicy(_Checked):
     """Set the policy for dialogs, also for those that are open."""
 
     policy: Policy = _field(_POLICY, private=True)  # noqa: RUF009 - attrs.field behind a function
 
 
 @attrs.frozen(kw_only=True)
-class Focus:
+class Focus(_Checked):
     """Focus the page that is used if none is named; None: the only page."""
 
     target_id: str | None = _field(_TEXT_OR_NONE, default=None)
 
 
 @attrs.frozen(kw_only=True)
-class Recover:
+class Recover(_Checked):
     """Free a page that does not answer: an unanswerable or unseen dialog blocks it, or an endless script."""
 
     target_id: str = _field(_TEXT)
@@ -146,7 +159,7 @@ class Recover:
 
 
 @attrs.frozen(kw_only=True)
-class AskExtension:
+class AskExtension(_Checked):
     """Ask an extension; answered with the JSON that its `answer` returns."""
 
     extension: str = _field(_TEXT)
@@ -154,7 +167,7 @@ class AskExtension:
 
 
 @attrs.frozen(kw_only=True)
-class Stop:
+class Stop(_Checked):
     """Stop: settle what can be settled within this time; answered with a `StopReport`."""
 
     timeout: float = _field(_SECONDS, default=1.5)

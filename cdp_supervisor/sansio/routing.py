@@ -23,7 +23,7 @@ from cdp_supervisor.errors import (
     UnknownTarget,
 )
 from cdp_supervisor.sansio.event_params import shown_page, site_of
-from cdp_supervisor.sansio.focus import focused_page, page_ids
+from cdp_supervisor.sansio.focus import page_ids
 from cdp_supervisor.sansio.frames import context_of
 from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.options import is_time, shown
@@ -70,6 +70,8 @@ class Route:
     session_id: SessionId | None
     page: Page | None
     params: Mapping[str, Any] | None
+    by_browser: bool
+    """True if the browser answers the command while a dialog blocks the renderer."""
     ready: bool = True
     """False while the frame has no execution context yet, so that the command must wait."""
 
@@ -92,19 +94,24 @@ def route_of(transition: Transition, request: Call) -> Route:
         session_id = SessionId(request.session_id)
         if session_id not in state.sessions:
             raise UnknownTarget(request.session_id, known=list(state.sessions))
-        return Route(session_id=session_id, page=transition.page_of(session_id), params=request.params)
+        return _route(request, session_id, transition.page_of(session_id))
     if request.frame_id is not None:
         return _route_to_frame(transition, request, request.frame_id)
     if request.target_id is not None:
         return _route_to_target(transition, request, TargetId(request.target_id))
     if request.method.partition(".")[0] in BROWSER_DOMAINS:
-        return Route(session_id=None, page=None, params=request.params)
+        return _route(request, None, None)
     page = focused_page(state)
     if page is None:
         raise AmbiguousTarget(page_ids(transition))
-    if state.focus is None:
+    if state.focus is None and state.only_page != page.id:
         transition.update(only_page=page.id)
     return _route_to_target(transition, request, page.id)
+
+
+def _route(request: Call, session_id: SessionId | None, page: Page | None) -> Route:
+    by_browser = answered_by_browser(request.method)
+    return Route(session_id=session_id, page=page, params=request.params, by_browser=by_browser)
 
 
 def _check(request: Call) -> None:
@@ -119,14 +126,23 @@ def _check(request: Call) -> None:
         raise InvalidArgument("A call takes one of frame_id, target_id and session_id, not several; give only one.")
 
 
+def focused_page(state: State) -> Page | None:
+    """Return the page that is used if none is named: the focused one, or the only one."""
+    if state.focus is not None:
+        return state.pages.get(state.focus)
+    if state.page_gone is not None or len(state.pages) != 1:
+        return None
+    return next(iter(state.pages.values()))
+
+
 def _route_to_target(transition: Transition, request: Call, target_id: TargetId) -> Route:
-    page = transition.page(target_id)
+    page = transition.state.pages.get(target_id)
     session_id = transition.state.primary_on.get(target_id) if page is None else page.session_id
     if page is None and session_id is None:
         raise UnknownTarget(target_id, known=page_ids(transition))
     if session_id is None:
         raise link_down_error(transition, page)
-    return Route(session_id=session_id, page=page or transition.page_of(session_id), params=request.params)
+    return _route(request, session_id, page or transition.page_of(session_id))
 
 
 def _route_to_frame(transition: Transition, request: Call, frame_id: str) -> Route:
@@ -144,12 +160,18 @@ def _route_of_frame(transition: Transition, request: Call, page: Page, frame: Fr
     if attachment is None:
         raise link_down_error(transition, page)
     if attachment.target_id == frame.id:
-        return Route(session_id=attachment.session_id, page=page, params=request.params)
+        return _route(request, attachment.session_id, page)
     if request.method not in CONTEXT_METHODS:
         hint = "reach it through `contentDocument` in a script of its parent frame, or with Runtime.evaluate in it"
         raise FrameSharesProcess(frame.id, method=request.method, hint=hint)
     params = {"uniqueContextId": context_of(page, frame), **(request.params or {})}
-    return Route(session_id=attachment.session_id, page=page, params=params, ready=params["uniqueContextId"] != "")
+    return Route(
+        session_id=attachment.session_id,
+        page=page,
+        params=params,
+        by_browser=False,
+        ready=params["uniqueContextId"] != "",
+    )
 
 
 def check_not_blocked(transition: Transition, request: Call, route: Route) -> None:
@@ -172,7 +194,9 @@ def check_not_blocked(transition: Transition, request: Call, route: Route) -> No
             session_id=route.session_id or "",
             target_id=page.id,
         )
-    if answered_by_browser(request.method):
+    if not page.dialogs and page.blocked is None and not page.blocked_sessions:
+        return
+    if route.by_browser:
         return
     stopping = tuple(
         dialog.id
@@ -190,7 +214,7 @@ def check_not_blocked(transition: Transition, request: Call, route: Route) -> No
 
 def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> SessionId:
     """Return the session of a page or worker, or a frame's own session. Raises what `route_of` raises."""
-    transition = Transition(state, NOWHEN)
+    transition = Transition(state, NOWHEN, state.now)
     request = Call(method="Page.enable", target_id=target_id, frame_id=frame_id)
     route = route_of(transition, request)
     assert route.session_id is not None

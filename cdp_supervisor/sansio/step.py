@@ -111,7 +111,7 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
     at = input.at
     if not state.now < at.mono < inf and at.mono != state.now:
         at = Instant(mono=state.now, wall=at.wall)
-    transition = Transition(state, at)
+    transition = Transition(state, at, at.mono)
     if input.generation == state.generation or type(input) in OF_ANY_LINK:
         rule = RULES.get(type(input))
         if rule is not None:
@@ -121,7 +121,9 @@ def take(state: State, input: Input) -> tuple[State, Sequence[effects.Effect]]:
     else:
         transition.count("inputs_of_older_links")
     _settle(transition)
-    return transition.result(state), transition.effects
+    if not transition.changed and at.mono != state.now:
+        return replace(state, now=at.mono), transition.effects
+    return transition.state, transition.effects
 
 
 MAX_ROUNDS: Final = 8
@@ -265,9 +267,8 @@ def _dialog_opening(transition: Transition, page: Page, session_id: SessionId, p
     if page.session_id != session_id:
         return
     dialog = dialogs.opened(transition, page, session_id, params)
-    now = transition.page(page.id)
-    if dialog is not None and now is not None:
-        calls.blocked_by_dialog(transition, now, dialog)
+    if dialog is not None and transition.state.calls:
+        calls.blocked_by_dialog(transition, transition.state.pages[page.id], dialog)
 
 
 def _dialog_closed(transition: Transition, page: Page, session_id: SessionId, params: DialogClosedParams) -> None:
@@ -326,11 +327,27 @@ def _command_ended(transition: Transition, ended: CommandEnded) -> None:
         if state.link.unanswered:
             link.alive(transition)
         page = None if ticket.page_id is None else state.pages.get(ticket.page_id)
-        if page is not None and not _is_free(state, page, ticket) and _is_by_renderer(state, ticket, outcome):
-            pages.renderer_answered(transition, ticket, ended.ticket)
+        if page is not None and (
+            page.dialogs
+            or page.blocked is not None
+            or page.blocked_sessions
+            or page.busy_sessions
+            or ("setup", ticket.session_id) in state.deadline_of
+        ):
+            _page_replied(transition, ticket, ended.ticket, outcome)
     rule = ENDS.get(ticket.purpose)
     if rule is not None:
         rule(transition, ticket, ended.ticket, outcome)
+
+
+def _page_replied(transition: Transition, ticket: Ticket, number: int, outcome: object) -> None:
+    """Note a reply that only a renderer sends which nothing blocks: a dialog would have blocked it."""
+    record = transition.state.calls.get(ticket.call_id) if ticket.purpose == "call" else None
+    by_renderer = ticket.purpose in BY_RENDERER or (
+        record is not None and isinstance(outcome, Result) and record.method.startswith(("Runtime.", "DOM."))
+    )
+    if by_renderer:
+        pages.renderer_answered(transition, ticket, number)
 
 
 def _targets_received(transition: Transition, _ticket: Ticket, _number: int, outcome: Any) -> None:
@@ -342,33 +359,14 @@ def _targets_received(transition: Transition, _ticket: Ticket, _number: int, out
 
 ENDS: Final[dict[str, Callable[[Transition, Ticket, int, Any], None]]] = {
     "tree": pages.tree_ended,
-    "answer": lambda transition, ticket, _number, outcome: dialogs.answer_ended(transition, ticket, outcome),
-    "call": lambda transition, ticket, _number, outcome: calls.call_ended(transition, ticket, outcome),
+    "answer": dialogs.answer_ended,
+    "call": calls.call_ended,
     "remedy": recovery.remedy_ended,
-    "reopen": lambda transition, ticket, _number, outcome: pages.reopen_ended(transition, ticket, outcome),
+    "reopen": pages.reopen_ended,
     "targets": _targets_received,
-    "extension": lambda transition, ticket, _number, outcome: extensions.replied(transition, ticket, outcome),
+    "extension": extensions.replied,
 }
 """Purpose of a ticket → rule for the end of its command. For other purposes any reply is enough."""
-
-
-def _is_free(state: State, page: Page, ticket: Ticket) -> bool:
-    """True if nothing is known to block a page, so that a reply of its renderer changes nothing."""
-    return (
-        not page.dialogs
-        and page.blocked is None
-        and not page.blocked_sessions
-        and not page.busy_sessions
-        and ("setup", ticket.session_id) not in state.deadline_of
-    )
-
-
-def _is_by_renderer(state: State, ticket: Ticket, outcome: object) -> bool:
-    """True if the renderer sent this reply: a dialog would have blocked it."""
-    if ticket.purpose in BY_RENDERER:
-        return True
-    record = state.calls.get(ticket.call_id) if ticket.purpose == "call" else None
-    return record is not None and isinstance(outcome, Result) and record.method.startswith(("Runtime.", "DOM."))
 
 
 BY_RENDERER: Final = frozenset(("tree", "probe"))

@@ -14,57 +14,39 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from cdp_core.sansio.messages import SessionId, TargetId
-from cdp_core.sansio.structs import amend, replace
-from cdp_supervisor.sansio import effects
+from cdp_core.sansio.structs import Struct, amend, replace
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.deadlines import Key, added, without
+from cdp_supervisor.sansio.effects import Answer, Effect, EndDialog, Forget, Note, OpenDialog, Publish, Resume, Send
 from cdp_supervisor.sansio.inputs import DialogAnswered, Instant, RequestReceived
 from cdp_supervisor.sansio.state import Page, State, Ticket
 
 
-def moment_after(now: float, seconds: float) -> float:
-    """Return a moment that is really later than now, even if the seconds vanish in rounding."""
-    at = now + seconds
-    return at if at > now else math.nextafter(now, math.inf)
-
-
-class Transition:
+class Transition(Struct, eq=False):
     """The new state and the effects of one input, while the rules write them."""
 
-    __slots__ = ("_is_new_state", "answers", "at", "dialogs", "effects", "extensions", "last", "now", "state")
-
-    def __init__(self, state: State, at: Instant) -> None:
-        self.state = state
-        self._is_new_state = False
-        """True if the state was made in this step: no other code has seen it, so it is changed in place."""
-        self.at = at
-        self.now = at.mono
-        self.extensions = state.extensions
-        """The extensions as they are now; `result` puts them into the state."""
-        self.effects: list[effects.Effect] = []
-        self.dialogs: tuple[tuple[str, effects.OpenDialog | effects.EndDialog], ...] = ()
-        """What extensions report about dialogs of their own: each with the extension's name."""
-        self.answers: tuple[tuple[str, DialogAnswered], ...] = ()
-        """The answers to such dialogs, on their way to the extensions."""
-        self.last: tuple[effects.Effect, ...] = ()
-        """Effects that follow those of the extensions: a target is resumed after everything that its session gets."""
+    state: State
+    at: Instant
+    now: float
+    """The moment of `at`."""
+    changed: bool = False
+    """True if the state was made in this step: no other code has seen it, so it is changed in place."""
+    effects: list[Effect] = []  # noqa: RUF012 - each transition gets a list of its own
+    dialogs: tuple[tuple[str, OpenDialog | EndDialog], ...] = ()
+    """What extensions report about dialogs of their own: each with the extension's name."""
+    answers: tuple[tuple[str, DialogAnswered], ...] = ()
+    """The answers to such dialogs, on their way to the extensions."""
+    last: tuple[Effect, ...] = ()
+    """Effects that follow those of the extensions: a target is resumed after everything that its session gets."""
 
     # ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def result(self, before: State) -> State:
-        """Return the state after this step: the one before it if nothing has changed."""
-        if self.extensions is not before.extensions:
-            self.update(extensions=self.extensions)
-        if self._is_new_state:
-            return self.state
-        return before if self.now == before.now else replace(before, now=self.now)
 
     def update(self, **changed: Any) -> None:
         """Change fields of the state."""
         state = self.state
-        if not self._is_new_state:
+        if not self.changed:
             self.state = replace(state, now=self.now, sequence=state.sequence + 1, **changed)
-            self._is_new_state = True
+            self.changed = True
             return
         for name, value in changed.items():
             amend(state, name, value)
@@ -81,11 +63,11 @@ class Transition:
         """Put a new or changed page into the state, and return it."""
         state = self.state
         pages = state.pages.set(page.id, page)
-        if self._is_new_state:
+        if self.changed:
             amend(state, "pages", pages)
         else:  # as `update`, without its keywords: this runs once for each event
             self.state = replace(state, now=self.now, sequence=state.sequence + 1, pages=pages)
-            self._is_new_state = True
+            self.changed = True
         return page
 
     def page_of(self, session_id: SessionId | None) -> Page | None:
@@ -118,7 +100,7 @@ class Transition:
 
     # ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def emit(self, effect: effects.Effect) -> None:
+    def emit(self, effect: Effect) -> None:
         self.effects.append(effect)
 
     def send(
@@ -150,7 +132,7 @@ class Transition:
             )
         )
         bounded = purpose in ("call", "extension")
-        self.emit(effects.Send(ticket=number, session_id=session_id, method=method, params=params, bounded=bounded))
+        self.emit(Send(ticket=number, session_id=session_id, method=method, params=params, bounded=bounded))
         return number
 
     def put_ticket(self, ticket: Ticket) -> int:
@@ -173,31 +155,33 @@ class Transition:
     def forget(self, number: int) -> None:
         """Abandon the command with this ticket: its reply is ignored."""
         if self.take_ticket(number) is not None:
-            self.emit(effects.Forget(ticket=number))
+            self.emit(Forget(ticket=number))
 
     def resume(self, session_id: SessionId) -> None:
         """Resume the target of a session, as the last thing that this input causes for it."""
-        self.last = (*self.last, effects.Resume(session_id=session_id))
+        self.last = (*self.last, Resume(session_id=session_id))
 
     def publish(self, change: Change) -> None:
-        self.effects.append(effects.Publish(change=change))
+        self.effects.append(Publish(change=change))
 
     def note(self, level: Literal["debug", "info", "warning"], text: str, **fields: Any) -> None:
-        self.emit(effects.Note(level=level, text=text, fields={"generation": self.state.generation, **fields}))
+        self.emit(Note(level=level, text=text, fields={"generation": self.state.generation, **fields}))
 
     def answer(self, request_id: int | None, value: Any = None, *, error: Exception | None = None) -> None:
         """Answer a request; None stands for one that was answered before."""
         if request_id is not None:
-            self.emit(effects.Answer(request_id=request_id, value=value, error=error))
+            self.emit(Answer(request_id=request_id, value=value, error=error))
 
     # ── deadlines ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def schedule(self, key: Key, seconds: float, why: str) -> float:
         """Schedule a deadline in so many seconds, in place of an earlier one of this key; return its moment."""
-        return self.schedule_at(key, moment_after(self.now, seconds if seconds >= 0 else 0.0), why)
+        return self.schedule_at(key, self.now + (seconds if seconds >= 0 else 0.0), why)
 
     def schedule_at(self, key: Key, at: float, why: str) -> float:
-        """Schedule a deadline at a moment, which must be later than now."""
+        """Schedule a deadline at a moment; one that is not later than now becomes the next moment after it."""
+        if not at > self.now:
+            at = math.nextafter(self.now, math.inf)
         state = self.state
         before = state.deadline_of.get(key)
         deadlines = state.deadlines if before is None else without(state.deadlines, before, key)

@@ -8,19 +8,19 @@ same.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 
 from cdp_core.sansio.load_state import LoadState
-from cdp_core.sansio.messages import BrowserContextId, Json, SessionId, TargetId
+from cdp_core.sansio.messages import BrowserContextId, Json, SessionId, TargetId, is_object
 from cdp_supervisor.sansio.dialog_view import DialogView, view_dialog
-from cdp_supervisor.sansio.extensions import ExtensionViews
-from cdp_supervisor.sansio.focus import focused_page
 from cdp_supervisor.sansio.frames import context_of
 from cdp_supervisor.sansio.health import Health, view_health
-from cdp_supervisor.sansio.state import Frame, Page, State
+from cdp_supervisor.sansio.routing import focused_page
+from cdp_supervisor.sansio.state import Frame, HostedExtension, Page, State
 
 SCHEMA_VERSION: Final = 1
 """The version of `Snapshot.to_dict`, within which fields are only added."""
@@ -42,9 +42,14 @@ class FrameView:
     session_id: SessionId | None
     load: LoadState
     """Its document, how far that has loaded, and a navigation in flight."""
-    contexts: Mapping[str, str]
-    """The unique ids of its execution contexts, by the names of their worlds; the default one has the empty name."""
     children: tuple[FrameView, ...]
+    _source: tuple[Page, Frame] = attrs.field(repr=False, eq=False, alias="source")
+
+    @property
+    def contexts(self) -> Mapping[str, str]:
+        """The unique ids of its execution contexts, by the names of their worlds; the default one has no name."""
+        page, frame = self._source
+        return {world: context for world in frame.worlds if (context := context_of(page, frame, world))}
 
     def to_dict(self) -> Json:
         """Return this frame as JSON, without its children."""
@@ -309,6 +314,7 @@ def _assemble(state: State, pages: tuple[PageView, ...], sessions: tuple[Session
 
 
 def _view_page(state: State, page: Page) -> PageView:
+    pending = [each for each in page.dialogs if each.phase != "closed"]
     return PageView(
         target_id=page.id,
         url=page.url,
@@ -321,7 +327,7 @@ def _view_page(state: State, page: Page) -> PageView:
         tree=_view_tree(state, page),
         frame_count=len(page.frames),
         frames_left_out=page.left_out,
-        pending_dialogs=tuple(view_dialog(each) for each in page.dialogs if each.phase != "closed"),
+        pending_dialogs=tuple(map(view_dialog, pending)),
         recent_dialogs=tuple(map(view_dialog, page.recent)),
     )
 
@@ -355,11 +361,44 @@ def _view_tree(state: State, page: Page) -> FrameView | None:
             is_oopif=frame.oopif,
             session_id=session_id,
             load=frame.load,
-            contexts=_view_contexts(page, frame),
             children=tuple(made[each.id] for each in below[frame.id] if each.id in made),
+            source=(page, frame),
         )
     return made[top.id]
 
 
-def _view_contexts(page: Page, frame: Frame) -> Mapping[str, str]:
-    return {world: context for world in frame.worlds if (context := context_of(page, frame, world))}
+# ── views of extensions ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class ExtensionViews(Mapping[str, Json]):
+    """The view of each extension by its name, built when it is read: most readers do not use it."""
+
+    def __init__(self, hosted: tuple[HostedExtension, ...]) -> None:
+        self._hosted = {each.extension.name: each for each in hosted}
+        self._made: dict[str, Json] = {}
+
+    def __getitem__(self, name: str) -> Json:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = _view(self._hosted[name])
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._hosted)
+
+    def __len__(self) -> int:
+        return len(self._hosted)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _view(hosted: HostedExtension) -> Json:
+    if hosted.off:
+        return {"off": hosted.off}
+    try:
+        view: Json = hosted.extension.view(hosted.state)
+        json.dumps(view, allow_nan=False)
+    except Exception as error:  # noqa: BLE001 - the embedder's code, which must not break the snapshot
+        return {"off": f"its view raised {type(error).__name__}"}
+    return view if is_object(view) else {"off": "its view is not a JSON object"}

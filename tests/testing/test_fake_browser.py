@@ -488,7 +488,7 @@ class AdoptingRouter(Router):
 
     def adopt(self, command: Json) -> None:
         session = command.get("sessionId")
-        self._waiting[CommandId(command["id"])] = (
+        self.waiting[CommandId(command["id"])] = (
             None if session is None else SessionId(session),
             command["method"],
             None,

@@ -170,7 +170,7 @@ class Run:
             answers = {output.id: output.outcome for output in self.seen if isinstance(output, CommandDone)}
             last = command_ids[-1] if command_ids else 0
             if self.at_bridge[act]:
-                assert last in self.browser._link.router._waiting or isinstance(answers.get(last), Result), act
+                assert last in self.browser._link.router.waiting or isinstance(answers.get(last), Result), act
 
     def enables(self, number: int) -> bool:
         """Return whether a command enables something: `autoAttach: false` does not."""
@@ -181,12 +181,12 @@ class Run:
         """Let a direct write raise: the caller gets the error, and no entry of the command is left."""
         if session is None:
             return
-        before = set(self.browser._link.router._waiting)
+        before = set(self.browser._link.router.waiting)
         self.peer.breaks_next_write = True
         try:
             self.replies.append(session.send_nowait("A.a"))
         except trio.BrokenResourceError:
-            assert set(self.browser._link.router._waiting) == before
+            assert set(self.browser._link.router.waiting) == before
         self.peer.breaks_next_write = False
 
     async def _wait(self, reply: PendingReply[Json], number: int) -> None:
@@ -217,10 +217,10 @@ class Run:
     async def _refuse_as_dead(self, command: Json) -> None:
         """Refuse a command without sessionId, as Chromium does: that proves that its session is dead (fact 8)."""
         await wait_all_tasks_blocked()
-        waits = command["id"] in self.browser._link.router._waiting
+        waits = command["id"] in self.browser._link.router.waiting
         self.peer.send({"id": command["id"], "error": {"code": -32001, "message": "Session not found"}})
         await wait_all_tasks_blocked()
-        assert command["id"] not in self.browser._link.router._waiting
+        assert command["id"] not in self.browser._link.router.waiting
         assert not (waits and command.get("sessionId") in self.browser.sessions)
 
     async def assert_quiet(self) -> None:
@@ -277,7 +277,7 @@ async def run(program: list[tuple[str, Any]], ending: str) -> None:
 def assert_ended_and_empty(work: Run, ending: str) -> None:
     statistics = work.browser.statistics()
     assert statistics.router.in_flight == statistics.router.sessions == statistics.outbox == 0
-    assert not work.browser._link.router._waiting
+    assert not work.browser._link.router.waiting
     assert not work.browser._link.routes
     assert not work.browser.sessions
     # Every caller returned exactly once, and every reply that no task waited for has ended too.
@@ -381,7 +381,7 @@ async def assert_clean_at_every_checkpoint(program: Callable[[list[Any]], Awaita
             statistics = browser.statistics()
             assert (statistics.router.in_flight, statistics.closed) != (0, None), at
             assert statistics.router.in_flight == 0, at
-            assert not browser._link.router._waiting, at
+            assert not browser._link.router.waiting, at
         assert trio.lowlevel.current_statistics().tasks_living <= tasks, at
         assert open_sockets() <= descriptors, at
 
@@ -467,7 +467,7 @@ async def test_cancellation_at_any_checkpoint_leaves_nothing_over_a_websocket(an
                     await end.wait()
                 await wait_all_tasks_blocked(0.001)
             assert all(browser.statistics().router.in_flight == 0 for browser in held), at
-            assert not any(browser._link.router._waiting for browser in held), at
+            assert not any(browser._link.router.waiting for browser in held), at
             assert trio.lowlevel.current_statistics().tasks_living == tasks, at
             if at > count:
                 break

@@ -181,7 +181,7 @@ def test_commands_in_flight_at_the_end_belong_to_open_sessions(trace: Path) -> N
         left = {each for each in link.adopted if link.router.waits(each.id)}  # an id in flight is adopted once
         live = ledger.get(name, {}).get("sessions_live", {})
         assert {each.session for each in left} <= {None, *live}
-        assert len(link.adopted) == len(link.ended) + link.router.in_flight
+        assert len(link.adopted) == len(link.ended) + len(link.router.waiting)
 
 
 def test_a_late_reply_belongs_to_a_command_that_had_ended(trace: Path) -> None:

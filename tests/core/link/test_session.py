@@ -349,7 +349,7 @@ async def test_a_transport_that_raises_in_a_direct_write_leaves_nothing_in_fligh
         peer.transport.broken = True
         with pytest.raises(trio.BrokenResourceError):
             browser.send_nowait("A.broken")
-        assert browser.statistics().router.in_flight == len(browser._link.router._waiting) == max(count - 1, 0)
+        assert browser.statistics().router.in_flight == len(browser._link.router.waiting) == max(count - 1, 0)
         await wait_all_tasks_blocked()
         assert peer.methods() == ["A.before"] * max(count - 1, 0)
 

@@ -130,42 +130,9 @@ def test_totality_fails_if_fields_are_read_unchecked(name: str, monkeypatch: Pat
     assert any(fails(each, laws=laws.totality()) for each in checks)
 
 
-def at_once(change: Callable[[float, float], float]) -> Take:
-    """Compute deadlines in another way; raise if deadlines are then due without end."""
-
-    def let_time_pass(transition: Transition) -> None:
-        for _ in range(1_000):
-            key = transition.due()
-            if key is None:
-                return
-            kind, subject = key
-            step.DUE[kind](transition, subject)
-        raise AssertionError("time stands still")
-
-    def take(patch: Patch) -> None:
-        patch.setattr(sys.modules[Transition.__module__], "moment_after", change)
-        patch.setattr(step, "_advance", let_time_pass)
-
-    return take
-
-
 TIMES: Final[dict[str, Take]] = {
-    "a deadline is a plain sum": at_once(lambda now, seconds: now + seconds),
-    "a deadline is now": at_once(lambda now, _seconds: now),
     "no moment is too late": lambda patch: patch.setattr(step, "inf", math.nan),
-    "time may run backwards": lambda patch: patch.setattr(Transition, "__init__", at_the_time_of_the_input),
 }
-
-
-def at_the_time_of_the_input(transition: Transition, state: Any, at: Any) -> None:
-    """Set the time of a step to that of its input, even if it is earlier than the time before."""
-    transition.state, transition._is_new_state, transition.extensions, transition.effects = (
-        state,
-        False,
-        state.extensions,
-        [],
-    )
-    transition.at, transition.now = at, at.mono - 1.0
 
 
 @pytest.mark.parametrize("name", TIMES)

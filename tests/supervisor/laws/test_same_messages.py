@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 
+from cdp_core.link import Link
 from cdp_core.sansio.messages import Result
 from cdp_core.testing.steps import Script
 from cdp_core.testing.strategies import scripts
@@ -107,21 +108,21 @@ def test_the_law_sees_an_extension_that_sends_after_the_resume(monkeypatch: pyte
     law = test_every_event_source_writes_the_same_messages.hypothesis.inner_test  # type: ignore[attr-defined]
     given = {"script": Script(), "profile": "headless-new", "policy": "must_respond", "asks": [], "seed": 0}
     law(**given)
-    share, command = Driver.share, Driver.command
+    share, command = Driver.share, Link.command
     kept: list[Any] = []
 
-    def keep(self: Driver, effect: Any, waiter: Any) -> Any:
-        if effect.method == "Runtime.addBinding":
-            kept.append((effect, waiter))
+    def keep(self: Any, method: str, *rest: Any, **options: Any) -> Any:
+        if method == "Runtime.addBinding":
+            kept.append((self, method, *rest))
             return 0
-        return command(self, effect, waiter)
+        return command(self, method, *rest, **options)
 
     def resume_first(self: Driver, effect: Any) -> None:
         share(self, effect)
         while kept and isinstance(effect, Resume):
-            command(self, *kept.pop())
+            command(*kept.pop())
 
-    monkeypatch.setattr(Driver, "command", keep)
+    monkeypatch.setattr(Link, "command", keep)
     monkeypatch.setattr(Driver, "share", resume_first)
     with pytest.raises(AssertionError, match="at happening"):
         law(**given)

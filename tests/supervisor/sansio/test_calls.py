@@ -359,8 +359,8 @@ def test_a_call_ends_once() -> None:
     ticket = fold.state.tickets[fold.sent(EVAL).ticket]
     fold.reply(EVAL, {"n": 1})
     for state_calls in (fold.state.calls, fold.state.calls.delete("c-1")):
-        transition = Transition(replace(fold.state, calls=state_calls), fold.at)
-        calls.call_ended(transition, ticket, folded_machine.result_of({"n": 2}))
+        transition = Transition(replace(fold.state, calls=state_calls), fold.at, fold.now)
+        calls.call_ended(transition, ticket, 1, folded_machine.result_of({"n": 2}))
         calls.call_due(transition, "c-1")
         calls.waiter_due(transition, "c-1")
         assert not transition.effects
@@ -474,7 +474,7 @@ def test_a_deadline_does_nothing_once_the_call_has_ended() -> None:
     fold, _ = blocked_by_dialog()
     fold.reply(EVAL)
     for name in ("c-1", "c-99"):
-        transition = Transition(fold.state, fold.at)
+        transition = Transition(fold.state, fold.at, fold.now)
         calls.call_due(transition, name)
         assert not transition.effects
 

@@ -627,7 +627,7 @@ def test_a_dialog_that_has_ended_does_not_end_twice() -> None:
     fold.opening()
     before = fold.page()
     fold.closing()
-    transition = Transition(fold.state, fold.at)
+    transition = Transition(fold.state, fold.at, fold.now)
     dialogs.frame_gone(transition, before, ["P"], "frame_gone")
     assert transition.state.pages["P"].recent == fold.page().recent  # type: ignore[index]
     assert not transition.effects
@@ -638,7 +638,7 @@ def test_the_deadline_of_an_unknown_dialog_changes_nothing() -> None:
     fold.opening()
     state = replace(fold.state, dialog_on=fold.state.dialog_on.set("d-9", fold.page().id))
     for name in ("d-8", "d-9"):
-        transition = Transition(state, fold.at)
+        transition = Transition(state, fold.at, fold.now)
         dialogs.due(transition, name)
         assert transition.state is state
         assert not transition.effects

@@ -17,11 +17,12 @@ from cdp_core.sansio.structs import Raw, replace
 from cdp_supervisor.sansio import extensions
 from cdp_supervisor.sansio.deadlines import added, entries
 from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Note, Release, Send
-from cdp_supervisor.sansio.extensions import MAX_UNSENT, Extension, ExtensionViews
+from cdp_supervisor.sansio.extensions import MAX_UNSENT, Extension
 from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant, NotSent, Replied, Stopping, TimePassed
 from cdp_supervisor.sansio.requests import AskExtension, Stop
 from cdp_supervisor.sansio.state import HostedExtension, initial_state
 from cdp_supervisor.sansio.step import step
+from cdp_supervisor.sansio.view import ExtensionViews
 from cdp_supervisor.sansio.wanted_effects import MAX_SENDS, NAMES
 from support import folded_machine
 from support.folded_machine import LOG, Rule, SampleExtension, on_a_page

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cdp_supervisor.errors import AmbiguousTarget, UnknownTarget
-from cdp_supervisor.sansio.focus import focused_page
 from cdp_supervisor.sansio.requests import Focus
+from cdp_supervisor.sansio.routing import focused_page
 from cdp_supervisor.sansio.state import Page
 from cdp_supervisor.sansio.view import snapshot
 from support import folded_machine

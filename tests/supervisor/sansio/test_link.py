@@ -29,7 +29,7 @@ def moment(mono: float) -> Instant:
 
 def transition_at(mono: float, state: State | None = None, **changed: Any) -> Transition:
     before = initial_state() if state is None else state
-    return Transition(replace(before, **changed) if changed else before, moment(mono))
+    return Transition(replace(before, **changed) if changed else before, moment(mono), mono)
 
 
 def up_at(mono: float, state: State | None = None, *, browser: str | None = None, **changed: Any) -> Transition:
@@ -353,7 +353,7 @@ def test_any_reply_shows_that_the_link_is_alive(unanswered: int) -> None:
     transition = transition_at(64.0, up_at(3.0).state, link=LinkState(phase="up", unanswered=unanswered))
     link.alive(transition)
     assert transition.state.link.unanswered == 0
-    next_check = keepalive_due_at(65.0, transition.result(transition.state), last_sent=3.0)
+    next_check = keepalive_due_at(65.0, transition.state, last_sent=3.0)
     assert next_check.state.link.unanswered == 1
 
 

@@ -864,7 +864,7 @@ def test_a_reload_repeats_the_setup_only_on_the_primary_session(session: str) ->
     """The rule itself checks it, whatever calls the rule."""
     fold = folded_machine.with_tree()
     fold.attach("P", session="s-P2")
-    transition = Transition(fold.state, fold.at)
+    transition = Transition(fold.state, fold.at, fold.now)
     pages.reload_after_crash(transition, fold.page(), SessionId(session))
     assert not transition.effects
     assert transition.state is fold.state

@@ -235,7 +235,7 @@ def test_a_remedy_without_a_reply_times_out() -> None:
 
 def test_the_deadline_of_an_ended_remedy_does_nothing() -> None:
     fold = blocked_page()
-    transition = Transition(fold.state, fold.at)
+    transition = Transition(fold.state, fold.at, fold.now)
     recovery.remedy_due(transition, "99")
     assert not transition.effects
 
@@ -256,7 +256,7 @@ def test_ending_all_remedies_leaves_the_open_calls() -> None:
     fold = blocked_page(policy=Policy("auto_accept"))
     recover(fold, "reload")
     folded_machine.call(fold, when_blocked="wait")
-    transition = Transition(fold.state, fold.at)
+    transition = Transition(fold.state, fold.at, fold.now)
     recovery.end_all(transition, lambda: CallTimedOut("The remedy", waited=0.0, health=None))
     assert [each.purpose for each in transition.state.tickets.values()].count("remedy") == 0
     assert "call" in [each.purpose for each in transition.state.tickets.values()]

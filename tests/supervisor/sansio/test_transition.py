@@ -13,13 +13,12 @@ from immutables import Map
 from cdp_core.sansio.messages import SessionId, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.changes import PageCrashed
-from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.effects import Answer, Forget, Note, Publish, Send
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits
 from cdp_supervisor.sansio.state import Attachment, Frame, Page, initial_state
-from cdp_supervisor.sansio.transition import Transition, moment_after
+from cdp_supervisor.sansio.transition import Transition
 
 T, U = TargetId("T"), TargetId("U")
 S, CHILD, WORKER = SessionId("S"), SessionId("child"), SessionId("worker")
@@ -28,38 +27,26 @@ PAGE = Page(id=T, number=1, session_id=S)
 
 
 def transition_with(at: Instant = AT, **state: Any) -> Transition:
-    return Transition(replace(initial_state(), now=5.0, sequence=3, **state), at)
+    return Transition(replace(initial_state(), now=5.0, sequence=3, **state), at, at.mono)
 
 
 # ── time ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@given(now=st.floats(-1e300, 1e300), seconds=st.floats(0, 1e300))
-def test_a_computed_moment_is_later_than_now(now: float, seconds: float) -> None:
-    assert now < moment_after(now, seconds) >= now + seconds
+@given(now=st.floats(-1e300, 1e300), seconds=st.floats(-1, 1e300))
+def test_a_deadline_is_later_than_now(now: float, seconds: float) -> None:
+    transition = transition_with(Instant(mono=now))
+    assert now < transition.schedule(("dialog", "d-1"), seconds, "why") >= now + seconds
 
 
 def test_a_wait_below_the_precision_of_a_float_is_still_a_wait() -> None:
     """A million days after the start, a nanosecond is below the precision of a float."""
-    assert moment_after(1e11, 1e-9) == math.nextafter(1e11, math.inf)
-    assert moment_after(5.0, 2.0) == 7.0
+    transition = transition_with(Instant(mono=1e11))
+    assert transition.schedule(("dialog", "d-1"), 1e-9, "why") == math.nextafter(1e11, math.inf)
+    assert transition_with(Instant(mono=5.0)).schedule(("dialog", "d-1"), 2.0, "why") == 7.0
 
 
 # ── the state ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_step_that_changes_nothing_makes_no_new_state() -> None:
-    before = replace(initial_state(), now=AT.mono)
-    assert Transition(before, AT).result(before) is before
-
-
-def test_time_alone_does_not_increase_the_sequence() -> None:
-    """A snapshot with a greater sequence is a later one, and no snapshot shows the time."""
-    transition = transition_with()
-    before = transition.state
-    after = transition.result(before)
-    assert (after.now, after.sequence) == (10.0, 3)
-    assert (before.now, replace(after, now=5.0)) == (5.0, before)
 
 
 def test_a_change_makes_a_later_state_and_leaves_the_old_one_unchanged() -> None:
@@ -67,7 +54,7 @@ def test_a_change_makes_a_later_state_and_leaves_the_old_one_unchanged() -> None
     before = transition.state
     transition.update(focus=T)
     transition.update(focus=U, generation=7)
-    after = transition.result(before)
+    after = transition.state
     assert (after.focus, after.generation, after.now, after.sequence) == (U, 7, 10.0, 4)
     assert (before.focus, before.generation, before.now, before.sequence) == (None, 1, 5.0, 3)
 
@@ -88,24 +75,6 @@ def test_putting_the_first_page_leaves_the_old_state_unchanged() -> None:
     before = transition.state
     transition.put_page(PAGE)
     assert len(before.pages) == 0
-
-
-def test_a_change_of_an_extension_makes_a_later_state() -> None:
-    before = initial_state(extensions=(ConsoleRing(),))
-    transition = Transition(before, AT)
-    transition.extensions = (replace(before.extensions[0], off="it raised ValueError"),)
-    after = transition.result(before)
-    assert (after.extensions[0].off, after.sequence, after.now) == ("it raised ValueError", 1, 10.0)
-    assert before.extensions[0].off == ""
-
-
-def test_extensions_and_the_supervisor_change_in_one_step() -> None:
-    before = initial_state(extensions=(ConsoleRing(),))
-    transition = Transition(before, AT)
-    transition.extensions = ()
-    transition.update(focus=T)
-    after = transition.result(before)
-    assert (after.extensions, after.focus, after.sequence) == ((), T, 1)
 
 
 def attachment(session_id: SessionId, page_id: TargetId | None = T) -> Attachment:
@@ -294,7 +263,7 @@ def due_at(mono: float) -> tuple[Transition, list[str]]:
     made = transition_with()
     for key, seconds in (("b", 3.0), ("a", 1.0), ("c", 2.0)):
         made.schedule(key, seconds, "why")
-    transition = Transition(made.result(initial_state()), Instant(mono=mono))
+    transition = Transition(made.state, Instant(mono=mono), mono)
     due: list[str] = []
     while (key := transition.due()) is not None:
         due.append(key)
@@ -323,7 +292,7 @@ def test_deadlines_behave_like_a_plain_dictionary(moves: list[tuple[str, float |
     state, now = initial_state(), 0.0
     for key, seconds, step in moves:
         now += step
-        transition = Transition(state, Instant(mono=now))
+        transition = Transition(state, Instant(mono=now), now)
         if seconds is None:
             transition.cancel(key)
             model.pop(key, None)
@@ -336,7 +305,7 @@ def test_deadlines_behave_like_a_plain_dictionary(moves: list[tuple[str, float |
         assert due == [each for _, each in expected]
         for each in due:
             del model[each]
-        state = transition.result(state)
+        state = transition.state
         assert dict(state.deadline_of) == model
         assert [(at, each) for at, each, _ in tuple(entries(state.deadlines))] == sorted(
             (at, each) for each, at in model.items()

@@ -11,6 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from cdp_core.link import Link
 from cdp_supervisor.driver import Driver
 from cdp_supervisor.performing import Performer
 from cdp_supervisor.runner import Runner
@@ -133,21 +134,21 @@ def test_a_state_is_published_for_each_input(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_commands_are_written_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     test = proofs_in("test_sources").test_the_driver_and_the_engine_write_the_same_bytes
-    share, command = Driver.share, Driver.command
+    share, command = Driver.share, Link.command
     kept: list[Any] = []
 
     def share_later(self: Driver, effect: Any) -> None:
         if isinstance(effect, effects.Discover):
-            kept.append(effect)
+            kept.append((self, effect))
         else:
             share(self, effect)
 
-    def command_first(self: Driver, effect: Any, waiter: Any) -> Any:
-        command_id = command(self, effect, waiter)
+    def command_first(self: Any, *given: Any, **options: Any) -> Any:
+        command_id = command(self, *given, **options)
         if kept:
-            share(self, kept.pop())
+            share(*kept.pop())
         return command_id
 
     monkeypatch.setattr(Driver, "share", share_later)
-    monkeypatch.setattr(Driver, "command", command_first)
+    monkeypatch.setattr(Link, "command", command_first)
     assert fails(test, site=Site())

@@ -28,7 +28,7 @@ class AdoptingRouter(Router):
 
     def adopt(self, command_id: int, session_id: str | None, method: str) -> None:
         """Register a recorded command as an open command of this router."""
-        self._waiting[CommandId(command_id)] = (None if session_id is None else SessionId(session_id), method, None)
+        self.waiting[CommandId(command_id)] = (None if session_id is None else SessionId(session_id), method, None)
         self.spend(command_id)
 
     def spend(self, command_id: int) -> None:
@@ -37,7 +37,7 @@ class AdoptingRouter(Router):
         self._first_id = CommandId(min(self._first_id, command_id))
 
     def waits(self, command_id: int) -> bool:
-        return command_id in self._waiting
+        return command_id in self.waiting
 
     def knows(self, session_id: str | None) -> bool:
         return session_id in self._sessions
