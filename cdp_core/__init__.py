@@ -22,6 +22,8 @@ from cdp_core.errors import (
     InvalidArgument,
     LocalProtocolError,
     MissingField,
+    NavigationFailed,
+    NavigationTimedOut,
     RemoteProtocolError,
     SessionGone,
     SubscriberLagged,
@@ -29,8 +31,10 @@ from cdp_core.errors import (
     TargetCrashed,
     TargetGone,
 )
+from cdp_core.fetching import FetchClaim, PausedRequest
 from cdp_core.link import Batches, LinkStatistics, Tap
 from cdp_core.replies import PendingReply
+from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import (
     BrowserContextId,
     CommandId,
@@ -91,11 +95,13 @@ __all__ = [
     "DiscoveryError",
     "Event",
     "Expectation",
+    "FetchClaim",
     "Gone",
     "InvalidArgument",
     "Json",
     "LinkRecord",
     "LinkStatistics",
+    "LoadState",
     "LocalProtocolError",
     "Loss",
     "Malformed",
@@ -105,9 +111,12 @@ __all__ = [
     "MessageRecord",
     "Missed",
     "MissingField",
+    "NavigationFailed",
+    "NavigationTimedOut",
     "OtherRecord",
     "Output",
     "PageSession",
+    "PausedRequest",
     "Payload",
     "PendingReply",
     "PipeStatistics",

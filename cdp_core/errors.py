@@ -7,6 +7,7 @@ Two questions decide the class of an error: which side is at fault, and what end
 * `RemoteProtocolError`: the peer sent what WebSocket or CDP does not allow.
 * `CommandRefused`: the browser answered a command with an error. Compare by `code`, never by text.
 * `Gone` and its children: what the call needed has ended; the class names it, `reason` is the cause.
+* `NavigationFailed`: a navigation ended without the document that was asked for; `reason` says how.
 * `SubscriberLagged`: a subscription was read too slowly; only its consumer gets this error, with the count.
 * `DiscoveryError`: no browser could be reached; `stage` is how far the attempt came.
 * `BindingDrift`: the typed bindings and the browser disagree about exactly what the caller used; the rest is usable.
@@ -124,6 +125,21 @@ class TargetCrashed(Gone):
         super().__init__(message, reason=reason)
         self.session_id = session_id
         self.target_id = target_id
+
+
+class NavigationFailed(CdpError):
+    """A navigation brought no document, or not as far as was asked.
+
+    `reason` is Chromium's `net::ERR_…`, or `download`, `stopped`, `superseded`, `timeout`.
+    """
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class NavigationTimedOut(NavigationFailed, TimeoutError):
+    """A navigation took too long, and the text says how far it came: also a builtin `TimeoutError`."""
 
 
 class SubscriberLagged(CdpError):

@@ -8,6 +8,8 @@ import trio
 
 from cdp_core.errors import CommandRefused, Gone
 from cdp_core.link import Link
+from cdp_core.navigating import Until, navigate
+from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import SessionId, TargetId
 from cdp_core.sansio.redaction import shown_id, shown_type
 from cdp_core.sansio.router import SessionOpened
@@ -68,6 +70,22 @@ class PageSession(Session):
         """
         self._waiting_for_debugger = False
         self._start("Runtime.runIfWaitingForDebugger", None, joined=joined).on_end()
+
+    async def navigate(
+        self,
+        url: str,
+        /,
+        *,
+        until: Until = "complete",
+        timeout: float | None = 30.0,  # noqa: ASYNC109 - its error says how far the navigation came
+    ) -> LoadState:
+        """Navigate, and wait until the new document is loading, interactive, complete, or its network is idle.
+
+        Returns its load state; that of a navigation within the document is unknown. `network_idle` turns lifecycle
+        events on for this session. Raises NavigationFailed, NavigationTimedOut with how far it came, and what `send`
+        raises.
+        """
+        return await navigate(self, url, until, timeout)
 
     async def detach(self) -> None:
         """Give up one hold on this session; the last holder ends it. Idempotent.

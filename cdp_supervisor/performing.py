@@ -70,7 +70,6 @@ class Sender(Protocol):
 
     def abandon(self, command_id: CommandId, /) -> None:
         """Ignore the reply of a command."""
-        ...
 
 
 class Port(Protocol):
@@ -88,7 +87,6 @@ class Port(Protocol):
 
     def fed(self, state: State, /) -> None:
         """Take note of the state after an input and its effects."""
-        ...
 
     @property
     def sender(self) -> Sender:
@@ -101,7 +99,6 @@ class Port(Protocol):
 
     def share(self, effect: Shared, /) -> None:
         """Perform an effect that concerns every user of the connection; raises nothing."""
-        ...
 
     def answer(self, answer: Answer, /) -> None: ...
 

@@ -24,11 +24,9 @@ class Claimant(Protocol):
 
     def expired(self, request_id: str, /) -> None:
         """Note that a request was continued, since it was not answered in time."""
-        ...
 
     def ended(self, error: Callable[[], Gone], /) -> None:
         """Note that the session has ended, and the claim with it; `error` makes the reason."""
-        ...
 
 
 class SendCommand(Protocol):

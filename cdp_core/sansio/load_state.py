@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from cdp_core.sansio.messages import Json, is_object
 from cdp_core.sansio.structs import Struct, replace
 
 Phase = Literal["unknown", "loading", "interactive", "complete"]
@@ -22,6 +23,10 @@ SAME_DOCUMENT: Final = frozenset(("sameDocument", "historySameDocument"))
 """Types of navigations that end without a new document."""
 ORDER: Final[tuple[Phase, ...]] = ("unknown", "loading", "interactive", "complete")
 LIFECYCLE: Final[dict[str, Phase]] = {"init": "loading", "DOMContentLoaded": "interactive", "load": "complete"}
+REACHED: Final[dict[str, Phase]] = {"Page.domContentEventFired": "interactive", "Page.loadEventFired": "complete"}
+"""Events of the document of a session's own frame: they name no frame."""
+EVENTS: Final = ("Page.frameStartedNavigating", "Page.frameStoppedLoading", "Page.lifecycleEvent", *REACHED)
+"""The events of `applied`, besides `Page.frameNavigated`, which also changes the frame."""
 
 
 class LoadState(Struct, frozen=True, kw_only=True, gc=False):
@@ -38,13 +43,32 @@ class LoadState(Struct, frozen=True, kw_only=True, gc=False):
     """When that navigation began, on the clock of the caller."""
 
 
+def applied(load: LoadState, method: str, params: Json, at: float) -> LoadState:
+    """Apply one of EVENTS or a `Page.frameNavigated` of the frame."""
+    loader = _text(params, "loaderId")
+    if method == "Page.frameStartedNavigating":
+        return started(load, loader, _text(params, "navigationType"), at)
+    if method == "Page.frameNavigated":
+        frame = params.get("frame")
+        restored = params.get("type") == "BackForwardCacheRestore"
+        return committed(load, _text(frame, "loaderId") if is_object(frame) else "", restored=restored)
+    if method == "Page.lifecycleEvent":
+        return lifecycle(load, loader, _text(params, "name"))
+    return reached(load, REACHED[method]) if method in REACHED else stopped(load)
+
+
+def _text(params: Json, name: str) -> str:
+    value = params.get(name)
+    return value if isinstance(value, str) else ""
+
+
 def started(load: LoadState, loader: str, kind: str, at: float) -> LoadState:
     """Apply `Page.frameStartedNavigating`."""
     return load if kind in SAME_DOCUMENT else replace(load, navigating_to=loader, since=at)
 
 
 def committed(load: LoadState, loader: str, *, restored: bool = False) -> LoadState:
-    """Apply `Page.frameNavigated`: a new document; `restored`: from the back/forward cache, under its old loaderId."""
+    """Apply `Page.frameNavigated`; a document from the back/forward cache keeps its old loaderId."""
     if load.navigating_to in ("", loader) or restored:
         return LoadState(loader=loader, phase="loading")
     return replace(load, loader=loader, phase="loading", network_idle=False)  # another navigation began meanwhile

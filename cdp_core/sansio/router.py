@@ -245,6 +245,11 @@ class Router:
         """The number of replies to commands that had ended."""
         return self._late
 
+    @property
+    def in_flight(self) -> int:
+        """The number of commands that have not ended."""
+        return len(self.waiting)
+
     def method_of(self, command_id: int) -> str | None:
         """Return the method of a waiting command, or None."""
         entry = self.waiting.get(CommandId(command_id))

@@ -82,15 +82,12 @@ class ConnectedClient(Protocol):
 
     def receive(self, text: bytes, /) -> None:
         """Take a message from the client."""
-        ...
 
     def lost(self) -> None:
         """Note that the client has disconnected. Idempotent."""
-        ...
 
     async def send_messages(self) -> None:
         """Write the messages for the client until its connection has ended."""
-        ...
 
 
 Join = Callable[[Write, str], ConnectedClient]

@@ -78,28 +78,6 @@ class NavigatedWithinDocumentParams(Struct, frozen=True, kw_only=True, gc=False,
     url: str = ""
 
 
-class NavigationStartedParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
-    """`Page.frameStartedNavigating`."""
-
-    frame_id: str = ""
-    loader_id: str = ""
-    navigation_type: str = ""
-
-
-class LoadingStoppedParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
-    """`Page.frameStoppedLoading`."""
-
-    frame_id: str = ""
-
-
-class LifecycleParams(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
-    """`Page.lifecycleEvent`."""
-
-    frame_id: str = ""
-    loader_id: str = ""
-    name: str = ""
-
-
 class ContextAux(Struct, frozen=True, kw_only=True, gc=False, rename=protocol_name):
     """`auxData` of an execution context: its frame, and whether it is the default one."""
 

@@ -124,7 +124,7 @@ def navigated_within(
 
 
 def context_created(transition: Transition, page: Page, session_id: SessionId, params: ContextCreatedParams) -> None:
-    """Record an execution context of a frame, default or of a named world; the frame may be reported later."""
+    """Record a context of a frame, default or of a named world; the frame may be reported later."""
     about, context = params.context.aux_data, params.context.unique_id
     world = "" if about.is_default else params.context.name
     if not context or not (about.is_default or world):

@@ -25,6 +25,7 @@ from math import inf
 from typing import Any, Final, TypeVar
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
+from cdp_core.sansio.load_state import EVENTS as LOAD_EVENTS
 from cdp_core.sansio.messages import Event, Json, Refusal, Result, SessionId, TargetId
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import Struct, replace
@@ -52,10 +53,7 @@ from cdp_supervisor.sansio.event_params import (
     FrameAttachedParams,
     FrameDetachedParams,
     FrameNavigatedParams,
-    LifecycleParams,
-    LoadingStoppedParams,
     NavigatedWithinDocumentParams,
-    NavigationStartedParams,
     NoParams,
     reader,
 )
@@ -290,11 +288,7 @@ EVENTS: Final[dict[str, Callable[[Transition, Event], None]]] = {
     "Page.frameDetached": _page_rule(FrameDetachedParams, frames.detached),
     "Page.frameNavigated": _page_rule(FrameNavigatedParams, _navigated),
     "Page.navigatedWithinDocument": _page_rule(NavigatedWithinDocumentParams, frames.navigated_within),
-    "Page.frameStartedNavigating": _page_rule(NavigationStartedParams, loading.navigation_started),
-    "Page.frameStoppedLoading": _page_rule(LoadingStoppedParams, loading.loading_stopped),
-    "Page.domContentEventFired": _page_rule(NoParams, loading.parsed),
-    "Page.loadEventFired": _page_rule(NoParams, loading.loaded),
-    "Page.lifecycleEvent": _page_rule(LifecycleParams, loading.lifecycle),
+    **dict.fromkeys(LOAD_EVENTS, loading.loading),
     "Runtime.executionContextCreated": _page_rule(ContextCreatedParams, frames.context_created),
     "Runtime.executionContextDestroyed": _page_rule(ContextDestroyedParams, frames.context_destroyed),
     "Runtime.executionContextsCleared": _page_rule(

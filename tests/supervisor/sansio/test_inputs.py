@@ -51,7 +51,11 @@ def minimal(kind: type) -> Any:
 
 
 def test_the_union_contains_every_input() -> None:
-    assert set(get_args(inputs.ExtensionInput)) == set(REQUIRED) == classes_of(inputs) - {Instant, inputs.NotSent}
+    assert (
+        set(get_args(inputs.ExtensionInput))
+        == set(REQUIRED)
+        == classes_of(inputs) - {Instant, inputs.NotSent, inputs.OfLink}
+    )
 
 
 def test_every_type_of_input_except_time_has_a_rule() -> None:

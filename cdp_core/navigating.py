@@ -1,0 +1,99 @@
+"""`PageSession.navigate`: navigate, and wait until the document has loaded as far as wanted.
+
+The events are folded into the load state of `sansio/load_state.py`, so only the document with the loaderId of this
+navigation counts. `Page` is enabled, with its reply, before the command: a navigation to another process overtakes an
+`enable` that is not answered (see `cdp_core.leases`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import trio
+
+from cdp_core.errors import InvalidArgument, NavigationFailed, NavigationTimedOut
+from cdp_core.sansio.arguments import check_timeout
+from cdp_core.sansio.load_state import EVENTS, ORDER, LoadState, applied
+from cdp_core.sansio.messages import Event, Json, is_object
+
+if TYPE_CHECKING:
+    from cdp_core.target_session import PageSession
+
+Until = Literal["loading", "interactive", "complete", "network_idle"]
+GRACE: Final = 1.0
+"""Seconds for a commit after loading has stopped: it may be the document before (about:blank) that stopped."""
+CAPACITY: Final = 100_000
+"""Events of one navigation that may wait; a page has a few for each frame."""
+
+
+async def navigate(session: PageSession, url: str, until: Until, timeout: float | None) -> LoadState:  # noqa: ASYNC109
+    """Navigate the frame of a session, and wait. Raises NavigationFailed."""
+    if until not in get_args(Until):
+        raise InvalidArgument(f"until must be one of {', '.join(get_args(Until))}, not {until!r}.")
+    if timeout is not None:
+        check_timeout("timeout", timeout)
+    navigation = _Navigation(session, until)
+    with trio.move_on_after(math.inf if timeout is None else timeout):
+        await navigation.run(url)
+        return navigation.load
+    raise NavigationTimedOut(f"The page was not {until} within {timeout:g} s: {navigation.state()}.", reason="timeout")
+
+
+class _Navigation:
+    """One navigation: its loaderId once the browser gave it one, and the load state so far."""
+
+    def __init__(self, session: PageSession, until: Until) -> None:
+        self.load = LoadState()
+        self._session = session
+        self._until = until
+        self._loader: str | None = None
+
+    async def run(self, url: str) -> None:
+        session = self._session
+        async with session.enabled("Page"):
+            await session.send("Page.enable")
+            if self._until == "network_idle":
+                await session.send("Page.setLifecycleEventsEnabled", {"enabled": True})
+            with session.subscribe("Page.frameNavigated", *EVENTS, capacity=CAPACITY, where=self._concerns) as events:
+                if self._is_within_document(await session.send("Page.navigate", {"url": url})):
+                    return
+                while not self._is_done():
+                    with trio.move_on_after(GRACE if self._is_stopped() else math.inf) as grace:
+                        event = await events.receive()
+                        self.load = applied(self.load, event.method, event.params, trio.current_time())
+                    if grace.cancelled_caught:
+                        raise NavigationFailed("Loading stopped before the new document was there.", reason="stopped")
+
+    def state(self) -> str:
+        """Describe how far it came."""
+        if self._loader is None:
+            return "Page.navigate is not answered; a dialog or an earlier navigation may block the page"
+        if self.load.loader != self._loader:
+            return "the navigation is in flight, and the server has not answered; Page.stopLoading ends it"
+        return f"its document is {self.load.phase}, and its network is {'idle' if self.load.network_idle else 'busy'}"
+
+    def _concerns(self, event: Event) -> bool:
+        """True for an event of the session's own frame."""
+        own, params = self._session.target_id, event.params
+        frame = params.get("frame")
+        return bool(params.get("frameId", frame.get("id") if is_object(frame) else own) == own)
+
+    def _is_within_document(self, reply: Json) -> bool:
+        if "errorText" in reply:
+            reason = "download" if reply.get("isDownload") else str(reply["errorText"])[:64]
+            raise NavigationFailed(f"The navigation brought no document: {reason}.", reason=reason)
+        self._loader = str(reply.get("loaderId", ""))
+        return not self._loader
+
+    def _is_stopped(self) -> bool:
+        return self._loader not in (self.load.loader, self.load.navigating_to)
+
+    def _is_done(self) -> bool:
+        """True once the document has loaded so far. Raises NavigationFailed if another one has replaced it."""
+        load, until = self.load, self._until
+        if load.loader not in ("", self._loader) and load.navigating_to != self._loader:
+            raise NavigationFailed("Another navigation replaced this one.", reason="superseded")
+        if load.loader != self._loader:
+            return False
+        return load.network_idle if until == "network_idle" else ORDER.index(load.phase) >= ORDER.index(until)

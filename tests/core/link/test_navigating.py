@@ -1,0 +1,121 @@
+"""`PageSession.navigate` on the fake: how far a document has loaded, how a navigation fails."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from cdp_core import InvalidArgument, NavigationFailed, NavigationTimedOut, PageSession, open_browser_session
+from cdp_core.testing import FakeBrowser, Script
+from cdp_core.testing.steps import AddFrame
+from cdp_core.testing.transport import FakeTransport
+
+SHOP = "https://shop.example/"
+
+
+@asynccontextmanager
+async def page_of(fake: FakeBrowser) -> AsyncIterator[PageSession]:
+    async with open_browser_session(FakeTransport(fake)) as browser:
+        [target] = await browser.targets.list()
+        yield await browser.targets.attach(target.target_id)
+
+
+def shop() -> FakeBrowser:
+    return FakeBrowser(Script(pages={SHOP: (AddFrame("news", f"{SHOP}news"), AddFrame("pay", "https://pay.example/"))}))
+
+
+@pytest.mark.parametrize("until", ["loading", "interactive", "complete"])
+async def test_a_navigation_waits_until_the_document_has_loaded_so_far(autojump_clock: Any, until: Any) -> None:
+    async with page_of(shop()) as page:
+        load = await page.navigate(SHOP, until=until)
+        assert load.loader
+        assert load.phase in {"loading": ("loading", "interactive", "complete")}.get(until, (until, "complete"))
+        again = await page.navigate(f"{SHOP}other", until=until)
+        assert again.loader != load.loader
+
+
+async def test_a_navigation_waits_until_the_network_is_idle(autojump_clock: Any) -> None:
+    async with page_of(shop()) as page:
+        load = await page.navigate(SHOP, until="network_idle")
+        assert load.network_idle
+
+
+async def test_a_navigation_within_the_document_has_no_load_state(autojump_clock: Any) -> None:
+    async with page_of(shop()) as page:
+        await page.navigate(SHOP)
+        assert (await page.navigate(f"{SHOP}#there")).loader == ""
+
+
+async def test_a_navigation_that_the_network_refuses_raises_its_error(autojump_clock: Any) -> None:
+    async with page_of(shop()) as page, page.claim_fetch(patterns=[{"urlPattern": "*"}]) as claim:
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def refuse() -> None:
+                paused = await claim.receive()
+                await paused.answer("Fetch.failRequest", {"errorReason": "ConnectionRefused"})
+
+            with pytest.raises(NavigationFailed, match="ERR_CONNECTION_REFUSED") as failed:
+                await page.navigate(SHOP)
+        assert failed.value.reason == "net::ERR_CONNECTION_REFUSED"
+
+
+async def test_a_navigation_that_is_stopped_raises_and_is_not_waited_for(autojump_clock: Any) -> None:
+    async with page_of(shop()) as page, page.claim_fetch(patterns=[{"urlPattern": "*"}]) as claim:
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def stop() -> None:
+                await claim.receive()
+                await page.send("Page.stopLoading")
+
+            with pytest.raises(NavigationFailed) as failed:
+                await page.navigate(SHOP)
+        assert failed.value.reason in ("stopped", "net::ERR_ABORTED")
+
+
+async def test_a_navigation_that_another_one_replaces_raises(autojump_clock: Any) -> None:
+    async with page_of(shop()) as page, page.claim_fetch(patterns=[{"urlPattern": "*"}]) as claim:
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def replace() -> None:
+                await claim.receive()
+                page.send_nowait("Page.navigate", {"url": f"{SHOP}other"}).on_end()
+                (await claim.receive()).pass_on()
+
+            with pytest.raises(NavigationFailed) as failed:
+                await page.navigate(SHOP)
+        assert failed.value.reason in ("superseded", "net::ERR_ABORTED")
+
+
+async def test_a_timeout_says_that_the_navigation_is_in_flight(autojump_clock: Any) -> None:
+    async with page_of(shop()) as page, page.claim_fetch(patterns=[{"urlPattern": "*"}]) as claim:
+        async with trio.open_nursery() as nursery:
+            with pytest.raises(NavigationTimedOut, match=r"not complete within 2 s: .*Page\.navigate is not answered"):
+                await page.navigate(SHOP, timeout=2.0)
+            (await claim.receive()).pass_on()
+            nursery.cancel_scope.cancel()
+        with pytest.raises(TimeoutError):
+            await page.navigate(SHOP, timeout=2.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"until": "loaded"}, "until must be one of loading, interactive, complete, network_idle, not 'loaded'"),
+        ({"timeout": -1}, "timeout must be"),
+        ({"timeout": "soon"}, "timeout must be"),
+    ],
+)
+async def test_a_wrong_option_is_refused_and_nothing_is_sent(options: Any, why: str) -> None:
+    fake = shop()
+    async with page_of(fake) as page:
+        with pytest.raises(InvalidArgument, match=why):
+            await page.navigate(SHOP, **options)
+        assert not any(each.method == "Page.navigate" for each in fake.commands)
