@@ -26,9 +26,10 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LISTED = ROOT / "tools" / "mutants.txt"
@@ -58,21 +59,35 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Mult: ast.FloorDiv,
     ast.BitOr: ast.BitAnd,
 }
+UNCHANGED = ("annotation", "returns", "decorator_list", "bases")
+"""Fields of nodes that are left as they are."""
 OPTIONS = ["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 """Of pytest; the warning says that Hypothesis is loaded already."""
 
 
-class Mutant:
-    """One change of one module: the line it is in, what it does, and the changed module."""
+Trail = tuple[tuple[str, int | None], ...]
+"""The way from a module to a node: names of fields, with a number where the field is a list."""
+Change = Callable[[Any], object]
 
-    def __init__(self, path: Path, line: int, source: str, what: str, tree: ast.Module) -> None:
+
+class Mutant:
+    """One change of one module: what it does, in which line, and how it is made."""
+
+    def __init__(
+        self, path: Path, tree: ast.Module, line: int, source: str, what: str, trail: Trail, change: Change
+    ) -> None:
         self.path = path
         self.name = f"{path.relative_to(ROOT)}: {source.strip()}: {what}"
         self.shown = f"{path.relative_to(ROOT)}:{line}: {what}: {source.strip()}"
-        self.tree = tree
+        self._tree = tree
+        self._trail = trail
+        self._change = change
 
     def code(self) -> CodeType:
-        return compile(ast.fix_missing_locations(self.tree), str(self.path), "exec")
+        """Return the changed module, compiled."""
+        changed = copy.deepcopy(self._tree)
+        self._change(reached(changed, self._trail))
+        return compile(ast.fix_missing_locations(changed), str(self.path), "exec")
 
 
 # ── the changes ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -81,43 +96,29 @@ class Mutant:
 def mutants_of(path: Path) -> list[Mutant]:
     """Return every mutant of a module, in the order of its source."""
     text = path.read_text()
-    lines = text.splitlines()
-    tree = ast.parse(text)
+    lines, tree = text.splitlines(), ast.parse(text)
     found = []
-    for trail, node in places(tree, ()):
+    for trail, node, line in places(tree, (), 1):
         for what, change in changes_of(node, trail):
-            changed = copy.deepcopy(tree)
-            change(reached(changed, trail))
-            found.append(
-                Mutant(path, node_line(node, trail, tree), lines[node_line(node, trail, tree) - 1], what, changed)
-            )
+            found.append(Mutant(path, tree, line, lines[line - 1], what, trail, change))
     return found
 
 
 def unchanged_module(path: Path) -> Mutant:
     """Return a module as it is: its tests must pass."""
-    return Mutant(path, 1, "", "unchanged", ast.parse(path.read_text()))
+    return Mutant(path, ast.parse(path.read_text()), 1, "", "unchanged", (), lambda _tree: None)
 
 
-def places(
-    node: ast.AST, trail: tuple[tuple[str, int | None], ...]
-) -> Iterator[tuple[tuple[tuple[str, int | None], ...], ast.AST]]:
-    """Yield each node that may be changed, with the way to it."""
+def places(node: ast.AST, trail: Trail, line: int) -> Iterator[tuple[Trail, ast.AST, int]]:
+    """Yield each node that may be changed, with the way to it and its line."""
     for name, value in ast.iter_fields(node):
-        if name in (
-            "annotation",
-            "returns",
-            "decorator_list",
-            "bases",
-            "keywords" if isinstance(node, ast.ClassDef) else "",
-        ):
+        if name in UNCHANGED or (isinstance(node, ast.ClassDef) and name == "keywords"):
             continue
         for number, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if not isinstance(child, ast.AST) or is_skipped(child):
-                continue
-            step = (*trail, (name, number))
-            yield step, child
-            yield from places(child, step)
+            if isinstance(child, ast.AST) and not is_skipped(child):
+                step, at = (*trail, (name, number)), getattr(child, "lineno", line)
+                yield step, child, at
+                yield from places(child, step, at)
 
 
 def is_skipped(node: ast.AST) -> bool:
@@ -131,14 +132,14 @@ def is_skipped(node: ast.AST) -> bool:
     return bool(names & {"__slots__", "__all__", "log"})
 
 
-def changes_of(node: ast.AST, trail: tuple[tuple[str, int | None], ...]) -> Iterator[tuple[str, object]]:
+def changes_of(node: ast.AST, trail: Trail) -> Iterator[tuple[str, Change]]:
     """Yield the changes of one node: what each does, and the function that does it in place."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
         yield swap_text(node.ops[0]), lambda at: at.ops.__setitem__(0, SWAPS[type(at.ops[0])]())
     elif isinstance(node, (ast.BoolOp, ast.BinOp, ast.AugAssign)) and type(node.op) in SWAPS:
         yield swap_text(node.op), lambda at: setattr(at, "op", SWAPS[type(at.op)]())
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield "not removed", lambda at: setattr(at, "op", ast.UAdd()) if False else negated(at)
+        yield "not removed", negated
     elif isinstance(node, ast.Constant):
         yield from constants(node)
     elif isinstance(node, (ast.If, ast.While, ast.IfExp)):
@@ -153,7 +154,7 @@ def changes_of(node: ast.AST, trail: tuple[tuple[str, int | None], ...]) -> Iter
         yield "returns None", lambda at: setattr(at, "value", ast.Constant(None))
 
 
-def constants(node: ast.Constant) -> Iterator[tuple[str, object]]:
+def constants(node: ast.Constant) -> Iterator[tuple[str, Change]]:
     value = node.value
     if isinstance(value, bool):
         yield f"{value} → {not value}", lambda at: setattr(at, "value", not value)
@@ -169,7 +170,7 @@ def is_none(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def in_function(trail: tuple[tuple[str, int | None], ...]) -> bool:
+def in_function(trail: Trail) -> bool:
     """True below a function: a removed statement of a module or class is an error at import, which proves nothing."""
     return sum(name == "body" for name, _ in trail) > 1
 
@@ -188,7 +189,7 @@ def emptied(node: ast.stmt) -> None:
     node.__dict__.update(made.__dict__)
 
 
-def reached(tree: ast.AST, trail: tuple[tuple[str, int | None], ...]) -> ast.AST:
+def reached(tree: ast.AST, trail: Trail) -> ast.AST:
     """Return the node at the end of a way."""
     node: object = tree
     for name, number in trail:
@@ -197,15 +198,6 @@ def reached(tree: ast.AST, trail: tuple[tuple[str, int | None], ...]) -> ast.AST
             node = node[number]  # type: ignore[index]
     assert isinstance(node, ast.AST)
     return node
-
-
-def node_line(node: ast.AST, trail: tuple[tuple[str, int | None], ...], tree: ast.Module) -> int:
-    """Return the line of a node, or of the nearest one around it that has a line."""
-    for end in range(len(trail), 0, -1):
-        line = getattr(reached(tree, trail[:end]), "lineno", None)
-        if line is not None:
-            return int(line)
-    return 1
 
 
 # ── running ──────────────────────────────────────────────────────────────────────────────────────────────────────────

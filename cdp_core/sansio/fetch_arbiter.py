@@ -132,9 +132,9 @@ class FetchArbiter:
             )
         self._enabled_raw = method == "Fetch.enable"
 
-    def enable_refused(self) -> None:
-        """Note that the browser refused the `Fetch.enable` of other code."""
-        self._enabled_raw = False
+    def enable_ended(self, outcome: Outcome) -> None:
+        """Note the end of a `Fetch.enable` of other code: a refused one enabled nothing."""
+        self._enabled_raw = self._enabled_raw and not isinstance(outcome, Refusal)
 
     # ── claims ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -7,11 +7,12 @@ that other code sends, every pause, the end of each session, and the time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from cdp_core.errors import CdpError, Gone
 from cdp_core.sansio.fetch_arbiter import Expired, FetchArbiter, Give, Order, Send
-from cdp_core.sansio.messages import Event, Refusal, SessionId
+from cdp_core.sansio.messages import Event, SessionId
 from cdp_core.sansio.outcomes import Outcome, Waiter
 
 
@@ -88,7 +89,7 @@ class FetchClaims:
         """
         session = self._session(session_id)
         session.arbiter.check_command(method, params)
-        return _Enabling(session.arbiter, waiter) if method == "Fetch.enable" else waiter
+        return _Then(session.arbiter.enable_ended, waiter) if method == "Fetch.enable" else waiter
 
     def claim(
         self,
@@ -178,10 +179,15 @@ class _SessionClaims:
                     claimant.expired(order.request_id)
             else:
                 try:
-                    self._send(order.method, order.params, self._session_id, _Answering(self, order.answers, waiter))
+                    self._send(
+                        order.method, order.params, self._session_id, _Then(partial(self._answered, order), waiter)
+                    )
                 except CdpError:  # the session has just ended, and what it held with it
                     if waiter is not None:
                         raise
+
+    def _answered(self, sent: Send, outcome: Outcome) -> None:
+        self.perform(self.arbiter.answered(sent.answers, outcome, self.now()))
 
     def forget(self, number: int) -> None:
         """Take back a claim of which the browser was sent nothing."""
@@ -195,34 +201,16 @@ class _SessionClaims:
             claimant.ended(error)
 
 
-class _Answering:
-    """The waiter of a command that answers a request, or enables or disables Fetch."""
+class _Then:
+    """A waiter that calls a function with the outcome, and passes it on."""
 
-    __slots__ = ("_request_id", "_session", "_waiter")
+    __slots__ = ("_act", "_waiter")
 
-    def __init__(self, session: _SessionClaims, request_id: str, waiter: Waiter | None) -> None:
-        self._session = session
-        self._request_id = request_id
+    def __init__(self, act: Callable[[Outcome], None], waiter: Waiter | None) -> None:
+        self._act = act
         self._waiter = waiter
 
     def settle(self, outcome: Outcome, /) -> None:
-        session = self._session
-        if self._request_id:
-            session.perform(session.arbiter.answered(self._request_id, outcome, session.now()))
+        self._act(outcome)
         if self._waiter is not None:
             self._waiter.settle(outcome)
-
-
-class _Enabling:
-    """The waiter of a `Fetch.enable` of other code: a refused one enabled nothing."""
-
-    __slots__ = ("_arbiter", "_waiter")
-
-    def __init__(self, arbiter: FetchArbiter, waiter: Waiter) -> None:
-        self._arbiter = arbiter
-        self._waiter = waiter
-
-    def settle(self, outcome: Outcome, /) -> None:
-        if isinstance(outcome, Refusal):
-            self._arbiter.enable_refused()
-        self._waiter.settle(outcome)

@@ -338,15 +338,20 @@ def initial_state(
         keepalive=keepalive,
         limits=limits or Limits(),
         adopting=adopting,
-        extensions=tuple(
-            HostedExtension(
-                extension=extension, state=extension.initial(), folds=callable(getattr(extension, "fold", None))
-            )
-            for extension in extensions
-        ),
+        extensions=tuple(map(_hosted, extensions)),
         extensions_listen=not all(callable(getattr(extension, "fold", None)) for extension in extensions),
         extension_events=frozenset[str]().union(*(extension.events for extension in extensions)),
     )
+
+
+def _hosted(extension: Extension[Any]) -> HostedExtension:
+    """Return an extension with its first state; one that raises there is disabled from the start."""
+    state, off = None, ""
+    try:
+        state = extension.initial()
+    except Exception as error:  # noqa: BLE001 - the embedder's code: only the extension is disabled
+        off = f"its initial raised {type(error).__name__}"
+    return HostedExtension(extension=extension, state=state, off=off, folds=callable(getattr(extension, "fold", None)))
 
 
 def _check_extension(extension: object) -> None:

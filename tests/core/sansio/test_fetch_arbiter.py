@@ -268,7 +268,7 @@ def test_a_challenge_is_not_failed() -> None:
 def test_a_refused_enable_of_other_code_leaves_fetch_free() -> None:
     arbiter = FetchArbiter()
     arbiter.check_command("Fetch.enable")
-    arbiter.enable_refused()
+    arbiter.enable_ended(refusal("Invalid parameters"))
     arbiter.claim([ALL], auth=False, name="x")
 
 
