@@ -67,6 +67,13 @@ def coverage(session: nox.Session) -> None:
 
 
 @nox.session(python=NEWEST)
+def mutate(session: nox.Session) -> None:
+    """Break the pure modules in many small ways, and see a test fail for each; arguments are those of the tool."""
+    session.install("-e", ".[dev]")
+    session.run("python", "tools/mutate.py", *session.posargs)
+
+
+@nox.session(python=NEWEST)
 def bindings(session: nox.Session) -> None:
     """Check the bindings against the pinned protocol; arguments are those of tools/gen_bindings.py."""
     session.install("-e", ".[dev]")

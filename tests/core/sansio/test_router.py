@@ -36,7 +36,6 @@ from hypothesis.stateful import (
 )
 
 from cdp_core.errors import (
-    CommandRefused,
     ConnectionLost,
     InvalidArgument,
     LocalProtocolError,
@@ -56,7 +55,7 @@ from cdp_core.sansio.messages import (
     decode,
     encode_command,
 )
-from cdp_core.sansio.outcomes import Loss, failure_of
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.router import MAX_SEND_BYTES, Anomaly, CommandDone, Output, Router, SessionClosed, SessionOpened
 from cdp_core.sansio.structs import replace
 
@@ -1100,32 +1099,6 @@ def test_the_end_of_a_session_gives_the_reason() -> None:
     assert closed_a.loss.reason == "detached"
 
 
-def test_a_connection_loss_on_a_session_is_a_connection_lost() -> None:
-    loss = Loss(kind="connection", reason="closed", detail="The link was closed here.", session_id=SessionId("A"))
-    assert isinstance(loss.error(), ConnectionLost)
-
-
-def test_each_failure_of_a_command_is_a_new_error_with_the_reason() -> None:
-    session = SessionId("A")
-    refusal = Refusal(id=CommandId(1), code=-32602, message="Invalid parameters", data="url: string value expected")
-    refused = failure_of(refusal, "Page.navigate", session)
-    assert isinstance(refused, CommandRefused)
-    assert (refused.code, refused.data, refused.method, refused.session_id) == (
-        -32602,
-        refusal.data,
-        "Page.navigate",
-        session,
-    )
-    loss = Loss(kind="session", reason="detached", detail="The session has ended.", session_id=session)
-    lost = failure_of(loss, "Page.navigate", session)
-    assert isinstance(lost, SessionGone)
-    assert lost is not failure_of(loss, "Page.navigate", session)  # a traceback belongs to one raise
-    unread = failure_of(Malformed(reason="it is not JSON", size=7, id=CommandId(1)), "Page.navigate", session)
-    assert isinstance(unread, RemoteProtocolError)
-    assert "Page.navigate" in str(unread)
-    assert "7 bytes" in str(unread)
-
-
 def test_the_send_limit_is_below_that_of_chromium() -> None:
     """Chromium drops the socket at 100 MiB (fact 57)."""
     assert 64 * 2**20 <= MAX_SEND_BYTES < 100 * 2**20
@@ -1343,14 +1316,6 @@ def test_a_payload_is_decoded_after_all_earlier_outputs_were_consumed() -> None:
     assert isinstance(next(outputs), SessionClosed)
     assert router.statistics().anomalies == {}  # the second message is not decoded yet
     assert [plain(output)[1] for output in outputs] == ["unknown_session"]
-
-
-def test_a_fault_of_the_peer_is_the_cause_of_the_loss() -> None:
-    loss = Loss(kind="connection", reason="protocol_error", detail="It was binary.", close_code=1003)
-    cause = loss.error().__cause__
-    assert isinstance(cause, RemoteProtocolError)
-    assert cause.close_code == 1003
-    assert Loss(kind="connection", reason="closed", detail="It was closed.").error().__cause__ is None
 
 
 def test_method_of_names_a_waiting_command() -> None:

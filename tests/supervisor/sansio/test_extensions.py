@@ -678,3 +678,32 @@ def test_an_extension_that_takes_no_requests_is_named_with_those_that_do(name: s
     _fold, answer = asked(({}, ()), name)
     assert why in str(answer.error)
     assert "extensions that take requests: example" in str(answer.error)
+
+
+# ── an extension that raises in each of its functions ────────────────────────────────────────────────────────────────
+
+
+class Raising(Answering):
+    """An extension that raises in one of its functions."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(events={LOG})
+
+        def fails(*_given: Any) -> Any:
+            raise KeyError(where)
+
+        setattr(self, where, fails)
+
+
+@pytest.mark.parametrize("where", ["initial", "step", "next_deadline", "view", "answer"])
+def test_an_extension_that_raises_is_off_and_the_others_go_on(where: str) -> None:
+    beside = SampleExtension(events={LOG}, name="beside")
+    fold = on_a_page(extensions=(Raising(where), beside))
+    fold.event(LOG, on="s-P")
+    fold.ask(AskExtension(extension="example", question={}))
+    shown = fold.shown().extensions
+    named = "it" if where in ("step", "next_deadline") else f"its {where}"
+    assert shown["example"] == {"off": f"{named} raised KeyError"}
+    assert any(isinstance(each, BrowserEvent) for each in extension_state(fold, 1))
+    if where != "view":
+        assert isinstance(fold.answers[fold.asked].error, InvalidArgument)

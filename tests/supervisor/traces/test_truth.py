@@ -1,7 +1,6 @@
 """Recorded traces of a real Chromium: at the end the snapshot agrees with the truth in the notes.
 
-`verdict.py` lists the demands, `reference.py` what a connection could know. `test_mutations.py` proves of each demand
-that it can fail.
+`verdict.py` lists the demands, `reference.py` what a connection could know.
 """
 
 from __future__ import annotations

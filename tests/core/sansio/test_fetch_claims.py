@@ -1,0 +1,257 @@
+"""The claims of one connection: orders are performed, and what follows from them, on each session."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+import pytest
+
+from cdp_core.errors import ConnectionLost, InvalidArgument, SessionGone
+from cdp_core.sansio.fetch_arbiter import CHALLENGED, PATIENCE, PAUSED
+from cdp_core.sansio.fetch_claims import FetchClaims
+from cdp_core.sansio.messages import CommandId, Event, Refusal, Result, SessionId
+from cdp_core.sansio.outcomes import Loss
+
+A, B = SessionId("A"), SessionId("B")
+EVERY = [{"urlPattern": "*"}]
+DONE = Result(id=CommandId(1), raw=b"{}")
+REFUSED = Refusal(id=CommandId(1), code=-32602, message="Invalid parameters")
+LOST = Loss(kind="session", reason="detached", detail="It ended.", session_id=A)
+
+
+@attrs.define(eq=False)
+class User:
+    """The user of a claim, and a waiter: keeps what it gets."""
+
+    takes: bool = True
+    taken: list[Any] = attrs.field(factory=list)
+    late: list[str] = attrs.field(factory=list)
+    errors: list[Any] = attrs.field(factory=list)
+    outcomes: list[Any] = attrs.field(factory=list)
+
+    def take(self, event: Event, /) -> bool:
+        self.taken.append(event.params["requestId"])
+        return self.takes
+
+    def expired(self, request_id: str, /) -> None:
+        self.late.append(request_id)
+
+    def ended(self, error: Any, /) -> None:
+        self.errors.append(error())
+
+    def settle(self, outcome: Any, /) -> None:
+        self.outcomes.append(outcome)
+
+
+class Connection:
+    """Claims on a connection that keeps what is sent."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.sent: list[Any] = []
+        self.waiters: list[Any] = []
+        self.gone: set[Any] = set()
+        self.notified: list[str] = []
+        self.claims = FetchClaims(self.send, lambda: self.now)
+        self.claims.on_first_claim = lambda: self.notified.append("first")
+        self.claims.on_deadline = lambda: self.notified.append("deadline")
+
+    def send(self, method: str, params: Any, session_id: Any, waiter: Any, /) -> None:
+        if session_id in self.gone:
+            raise SessionGone("It ended.", reason="detached", session_id=str(session_id))
+        self.sent.append((method.removeprefix("Fetch."), session_id, (params or {}).get("requestId")))
+        self.waiters.append(waiter)
+
+    def claim(self, user: User, session_id: Any = A, *, auth: bool = False) -> Any:
+        return self.claims.claim(session_id, EVERY, auth=auth, name="x", claimant=user, waiter=user)
+
+    def pause(self, request_id: str = "r", session_id: Any = A, method: str = PAUSED) -> None:
+        params = {"requestId": request_id, "request": {"url": "https://x.example/"}}
+        self.claims.paused(Event(method=method, session_id=session_id, raw=json.dumps(params).encode()))
+
+
+def test_a_claim_enables_fetch_and_its_waiter_gets_the_outcome() -> None:
+    there, user = Connection(), User()
+    there.claim(user)
+    assert there.sent == [("enable", A, None)]
+    there.waiters[0].settle(DONE)
+    assert user.outcomes == [DONE]
+
+
+def test_the_first_claim_of_a_connection_is_announced_once() -> None:
+    there = Connection()
+    there.claim(User())
+    there.claim(User(), B)
+    assert there.notified == ["first"]
+    there.pause()
+    assert there.notified == ["first", "deadline"]
+
+
+def test_claims_on_different_sessions_do_not_concern_each_other() -> None:
+    there, one, two = Connection(), User(), User()
+    there.claim(one)
+    there.claim(two, None)
+    there.pause("r", A)
+    there.pause("s", None)
+    there.pause("t", B)
+    assert (one.taken, two.taken) == (["r"], ["s"])
+    assert [each[0] for each in there.sent] == ["enable", "enable"]
+
+
+def test_an_answer_is_sent_and_its_waiter_gets_the_outcome() -> None:
+    there, user, waiter = Connection(), User(), User()
+    claimed = there.claim(user)
+    there.pause()
+    assert claimed.answer("Fetch.failRequest", {"requestId": "r", "errorReason": "Failed"}, waiter)
+    assert there.sent[-1] == ("failRequest", A, "r")
+    there.waiters[-1].settle(REFUSED)
+    assert waiter.outcomes == [REFUSED]
+    assert there.claims.next_deadline() == PATIENCE
+    assert claimed.answer("Fetch.failRequest", {"requestId": "r", "errorReason": "Failed"})
+    there.waiters[-1].settle(DONE)
+    assert there.claims.next_deadline() is None
+
+
+def test_an_answer_that_only_passes_a_request_on_sends_nothing() -> None:
+    there, one, two = Connection(), User(), User()
+    claimed = there.claim(one)
+    there.claim(two)
+    there.pause()
+    assert not claimed.answer("Fetch.continueRequest", {"requestId": "r"}, User())
+    assert two.taken == ["r"]
+
+
+def test_a_request_that_its_owner_cannot_take_goes_to_the_next_claim() -> None:
+    there, one, two = Connection(), User(takes=False), User()
+    there.claim(one)
+    there.claim(two)
+    there.pause()
+    assert (one.taken, two.taken) == (["r"], ["r"])
+    two.takes = False
+    there.pause("s")
+    assert there.sent[-1] == ("continueRequest", A, "s")
+
+
+def test_a_released_claim_takes_nothing_more() -> None:
+    there, one, two = Connection(), User(), User()
+    first = there.claim(one)
+    there.claim(two)
+    there.pause("r")
+    first.release()
+    assert two.taken == ["r"]
+    there.pause("s")
+    assert (one.taken, two.taken) == (["r"], ["r", "s"])
+    first.release()
+    first.pass_on("s")
+    assert [each[0] for each in there.sent] == ["enable", "enable", "enable"]
+
+
+def test_a_challenge_is_a_pause_too() -> None:
+    there, user = Connection(), User()
+    there.claim(user, auth=True)
+    there.pause("r", method=CHALLENGED)
+    assert user.taken == ["r"]
+
+
+def test_requests_that_nobody_answers_are_continued_on_every_session() -> None:
+    there, one, two = Connection(), User(), User()
+    there.claim(one)
+    there.claim(two, B)
+    there.pause("r")
+    there.now = 4.0
+    there.pause("s", B)
+    assert there.claims.next_deadline() == PATIENCE
+    there.now = PATIENCE
+    there.claims.due()
+    assert (one.late, two.late) == (["r"], [])
+    assert there.sent[-1] == ("continueRequest", A, "r")
+    there.now = PATIENCE + 4.0
+    there.claims.due()
+    assert two.late == ["s"]
+
+
+@pytest.mark.parametrize("end", ["session", "link"])
+def test_a_claim_ends_with_its_session_or_link(end: str) -> None:
+    there, user = Connection(), User()
+    claimed = there.claim(user)
+    there.pause()
+    if end == "session":
+        there.claims.session_closed(A, LOST.error)
+        there.claims.session_closed(B, LOST.error)
+    else:
+        there.claims.link_lost(LOST.error)
+    [error] = user.errors
+    assert isinstance(error, SessionGone)
+    with pytest.raises(InvalidArgument, match="holds no request"):
+        claimed.answer("Fetch.failRequest", {"requestId": "r"})
+    claimed.release()
+    there.now = 99.0
+    there.claims.due()
+    assert (user.late, there.claims.next_deadline(), len(there.sent)) == ([], None, 1)
+
+
+def test_a_claim_on_a_session_that_has_ended_raises_and_is_not_kept() -> None:
+    there, user = Connection(), User()
+    there.gone.add(A)
+    with pytest.raises(SessionGone):
+        there.claim(user)
+    there.gone.clear()
+    there.claim(User())
+    there.pause()
+    assert user.taken == []
+
+
+def test_an_answer_to_a_session_that_has_ended_raises_for_its_caller_alone() -> None:
+    there, user = Connection(), User()
+    claimed = there.claim(user)
+    there.pause("r")
+    there.pause("s")
+    there.gone.add(A)
+    with pytest.raises(SessionGone):
+        claimed.answer("Fetch.failRequest", {"requestId": "r"}, User())
+    claimed.pass_on("s")
+    claimed.release()
+
+
+# ── commands of other code ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_other_code_does_not_switch_fetch_on_a_session_with_a_claim() -> None:
+    there = Connection()
+    claimed = there.claim(User())
+    for method in ("Fetch.enable", "Fetch.disable"):
+        with pytest.raises(InvalidArgument, match="use claim_fetch"):
+            there.claims.check_command(A, method, None, User())
+        there.claims.check_command(B, method, None, User())
+    claimed.release()
+    there.claims.check_command(A, "Fetch.enable", None, User())
+
+
+@pytest.mark.parametrize(("outcome", "refused"), [(DONE, True), (REFUSED, False)])
+def test_an_enable_of_other_code_forbids_claims_unless_it_was_refused(outcome: Any, refused: bool) -> None:
+    there, waiter = Connection(), User()
+    there.claims.check_command(A, "Fetch.enable", {}, waiter).settle(outcome)
+    assert waiter.outcomes == [outcome]
+    if refused:
+        with pytest.raises(InvalidArgument, match="is enabled on this session already"):
+            there.claim(User())
+        assert there.claims.check_command(A, "Fetch.disable", {}, waiter) is waiter
+    there.claim(User())
+
+
+def test_a_body_that_was_taken_is_noted() -> None:
+    there, user = Connection(), User()
+    claimed = there.claim(user)
+    there.pause()
+    there.claims.check_command(A, "Fetch.takeResponseBodyAsStream", {"requestId": "r"}, User())
+    claimed.pass_on("r")
+    assert there.sent[-1] == ("failRequest", A, "r")
+
+
+def test_the_error_of_a_lost_link_is_that_of_the_link() -> None:
+    there, user = Connection(), User()
+    there.claim(user)
+    there.claims.link_lost(Loss(kind="connection", reason="closed", detail="It was closed.").error)
+    assert isinstance(user.errors[0], ConnectionLost)
