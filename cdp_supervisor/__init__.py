@@ -44,10 +44,24 @@ from cdp_supervisor.sansio.changes import (
     PageOpened,
 )
 from cdp_supervisor.sansio.dialog_view import DialogView
-from cdp_supervisor.sansio.effects import Note, Send
+from cdp_supervisor.sansio.effects import AnswerFetch, ClaimFetch, EndDialog, Note, OpenDialog, ReleaseFetch, Send
 from cdp_supervisor.sansio.extensions import AnsweringExtension, Extension, FoldingExtension
 from cdp_supervisor.sansio.health import Health
-from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, Replied, Stopping, TimePassed
+from cdp_supervisor.sansio.inputs import (
+    BrowserEvent,
+    DialogAnswered,
+    FetchEnded,
+    FetchExpired,
+    FetchPaused,
+    Instant,
+    LinkDown,
+    LinkUp,
+    Replied,
+    SessionClosed,
+    SessionOpened,
+    Stopping,
+    TimePassed,
+)
 from cdp_supervisor.sansio.options import DialogPolicy, DialogType, Limits, Policy, Reconnect, Scope
 from cdp_supervisor.sansio.requests import *  # noqa: F403 - its list names every request
 from cdp_supervisor.sansio.state import Deadline
@@ -58,22 +72,29 @@ from cdp_supervisor.supervisor import BlockedCall, Supervisor
 __all__ = [
     "AmbiguousDialog",
     "AmbiguousTarget",
+    "AnswerFetch",
     "AnsweringExtension",
     "BlockedByDialog",
     "BlockedCall",
     "BrowserEvent",
     "CallTimedOut",
     "Change",
+    "ClaimFetch",
     "Connect",
     "Deadline",
     "DialogAnswerRefused",
+    "DialogAnswered",
     "DialogClosed",
     "DialogOpened",
     "DialogPolicy",
     "DialogType",
     "DialogUnanswerable",
     "DialogView",
+    "EndDialog",
     "Extension",
+    "FetchEnded",
+    "FetchExpired",
+    "FetchPaused",
     "FoldingExtension",
     "FrameAdded",
     "FrameNavigated",
@@ -85,10 +106,13 @@ __all__ = [
     "InvalidPolicy",
     "Limits",
     "LinkChanged",
+    "LinkDown",
+    "LinkUp",
     "LinkView",
     "Moment",
     "NoPendingDialog",
     "Note",
+    "OpenDialog",
     "PageCrashed",
     "PageFrozen",
     "PageGone",
@@ -96,10 +120,13 @@ __all__ = [
     "PageView",
     "Policy",
     "Reconnect",
+    "ReleaseFetch",
     "Replied",
     "Scope",
     "ScriptFailed",
     "Send",
+    "SessionClosed",
+    "SessionOpened",
     "SessionView",
     "Snapshot",
     "StopReport",

@@ -171,7 +171,7 @@ def is_none(node: ast.AST) -> bool:
 
 
 def in_function(trail: Trail) -> bool:
-    """True below a function: a removed statement of a module or class is an error at import, which proves nothing."""
+    """True below a function: without a statement of a module or class, the import fails."""
     return sum(name == "body" for name, _ in trail) > 1
 
 

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from sybil import Example
 
-from cdp_supervisor import Instant, SupervisorEngine
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -43,11 +41,13 @@ def test_the_blocks_of_a_guide_compile(compile_blocks: Callable[[Path], list[Cod
     assert compile_blocks(ROOT / "docs" / f"{guide}.md")
 
 
-def test_the_extension_of_the_guide_works(compile_blocks: Callable[[Path], list[CodeType]]) -> None:
+def test_the_extension_of_the_guide_works(
+    compile_blocks: Callable[[Path], list[CodeType]], capsys: pytest.CaptureFixture[str]
+) -> None:
     namespace: dict[str, Any] = {"__name__": "guide"}
-    exec(compile_blocks(ROOT / "docs" / "extending.md")[0], namespace)
-    engine = SupervisorEngine(extensions=[namespace["Downloads"]()])
-    engine.link_up(Instant(mono=1))
-    began = b'{"method":"Browser.downloadWillBegin","params":{"suggestedFilename":"a.txt"}}'
-    engine.receive(began, Instant(mono=2))
-    assert engine.snapshot().extensions["downloads"] == {"files": ["a.txt"]}
+    for block in compile_blocks(ROOT / "docs" / "extending.md"):
+        exec(block, namespace)
+    shown, answer, last = capsys.readouterr().out.splitlines()
+    assert shown.endswith(": 1}}")
+    assert answer == "{'blocked': 1}"
+    assert "'Page.removeScriptToEvaluateOnNewDocument', 'Fetch.disable'" in last

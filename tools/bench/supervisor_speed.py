@@ -6,6 +6,8 @@
 * frames: FrameAttached and FrameNavigated for each frame of one page through the state machine, then the snapshot.
 * dialog: from the act that opens a dialog on a fake browser to its answer at that browser, under an auto policy,
   through the whole supervisor on trio. Wall time, including the work of the fake.
+* receive: an event through `SupervisorEngine.receive` with 1 and with 1,000 sessions.
+* evaluate: `supervisor.evaluate` beside `session.send` of the same command, over memory to a peer that answers at once.
 * events: each kind of event among 10 and 1,000 pages, and on a page with 10 and 5,000 frames.
 
 All numbers except the dialog's are CPU time. Sizes take turns inside a round; a ratio is the median over the rounds.
@@ -22,7 +24,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import trio
@@ -32,7 +34,7 @@ from cdp_core.sansio.messages import Event, SessionId, TargetId
 from cdp_core.sansio.structs import Raw
 from cdp_core.testing import FakeBrowser, FakeTransport
 from cdp_core.testing.steps import Dialog
-from cdp_supervisor import Policy, open_supervisor
+from cdp_supervisor import Policy, SupervisorEngine, open_supervisor
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, LinkUp, SessionOpened
@@ -43,6 +45,9 @@ FRAMES_GOAL = 12.0
 DIALOG_GOAL = 1e-3
 FLAT_GOAL = 1.5
 """Maximum multiple of the cost among few: two look-ups in larger maps, and cold caches, cost more."""
+RECEIVE_GOAL = 1.2
+EVALUATE_GOAL = 1.3
+CALLS = 2000
 FEW, MANY = 10, 1000
 FRAMES = 5000
 DIALOGS = 2000
@@ -165,6 +170,81 @@ def _mixed(page: int, turn: int) -> Event:
     return _EVENTS[page, turn]
 
 
+def received(rounds: int) -> tuple[float, float, float]:
+    """Return the seconds for an event of one session through an engine with 1 and with 1,000, and their ratio."""
+    engines = {sessions: SupervisorEngine(keepalive=None) for sessions in (1, 1000)}
+    for sessions, engine in engines.items():
+        engine.link_up(0.0)
+        for number in range(sessions):
+            engine.adopt(f"S{number}", f"P{number}", "page", 0.0)
+        engine.outgoing()
+    payload = json.dumps({"method": "Network.dataReceived", "params": {}, "sessionId": "S0"}).encode()
+    costs: dict[int, list[float]] = {sessions: [] for sessions in engines}
+    for _ in range(rounds):
+        for sessions, engine in engines.items():
+            costs[sessions].append(spent(lambda: [engine.receive(payload, 1.0) for _ in range(20_000)]) / 20_000)  # noqa: B023
+    ratio = statistics.median(many / one for one, many in zip(costs[1], costs[1000], strict=True))
+    return statistics.median(costs[1]), statistics.median(costs[1000]), ratio
+
+
+class Echo:
+    """A transport whose peer answers each command with the value 2, once its setup is over."""
+
+    def __init__(self) -> None:
+        self._send, self._receive = trio.open_memory_channel[list[bytes]](1_000)
+
+    async def receive(self) -> list[bytes]:
+        return await self._receive.receive()
+
+    async def send(self, batch: Sequence[bytes], /) -> None:
+        for text in batch:
+            self.answer(json.loads(text))
+
+    async def aclose(self) -> None:
+        self._send.close()
+
+    def answer(self, command: Mapping[str, Any]) -> None:
+        result: dict[str, Any] = {"result": {"type": "number", "value": 2}}
+        batch: list[dict[str, Any]] = []
+        if command["method"] == "Target.setAutoAttach" and "sessionId" not in command:
+            info = {"targetId": "P", "type": "page", "url": "about:blank", "title": "", "attached": True}
+            params = {"sessionId": "S", "targetInfo": info, "waitingForDebugger": False}
+            batch.append({"method": "Target.attachedToTarget", "params": params})
+        elif command["method"] == "Page.getFrameTree":
+            result = {"frameTree": {"frame": {"id": "P", "loaderId": "L", "url": "about:blank"}}}
+        elif command["method"] == "Target.getTargets":
+            result = {"targetInfos": []}
+        session = {"sessionId": command["sessionId"]} if "sessionId" in command else {}
+        batch.append({"id": command["id"], "result": result, **session})
+        self._send.send_nowait([json.dumps(each).encode() for each in batch])
+
+
+async def evaluations(rounds: int) -> tuple[float, float, float]:
+    """Return the seconds of CPU of `session.send` and of `supervisor.evaluate`, and the median of their ratios."""
+    expression = {"expression": "1+1", "awaitPromise": True, "userGesture": False, "returnByValue": True}
+
+    async def dial() -> Echo:
+        return Echo()
+
+    async with open_supervisor(dial) as supervisor:
+        await supervisor.wait_for(lambda found: bool(found.pages) and not found.pages[0].stale)
+        session = supervisor.browser.sessions[SessionId("S")]
+        sent: list[float] = []
+        evaluated: list[float] = []
+        for _ in range(rounds + 1):
+            for kind, costs in (("send", sent), ("evaluate", evaluated)):
+                gc.collect()
+                begun = time.process_time()
+                for _call in range(CALLS):
+                    if kind == "send":
+                        await session.send("Runtime.evaluate", expression)
+                    else:
+                        await supervisor.evaluate("1+1")
+                costs.append((time.process_time() - begun) / CALLS)
+    ratio = statistics.median(one / other for one, other in zip(evaluated[1:], sent[1:], strict=True))
+    return statistics.median(sent[1:]), statistics.median(evaluated[1:]), ratio
+
+
 class Watched(FakeTransport):
     """A transport that notes the time of the last answer to a dialog."""
 
@@ -226,6 +306,12 @@ def main() -> int:
     p50, p99 = took[len(took) // 2], took[len(took) * 99 // 100]
     measured = f"{p99 * 1e6:.0f} µs (median {p50 * 1e6:.0f}; of CPU p99 {took_cpu[len(took) * 99 // 100] * 1e6:.0f})"
     report(f"a dialog's opening to its answer, {len(took):,} times: p99 ≤ 1 ms", measured, p99 <= DIALOG_GOAL)
+    one, thousand, ratio = received(given.rounds)
+    measured = f"{ratio:.2f}x ({one * 1e6:.2f} and {thousand * 1e6:.2f} µs)"
+    report("SupervisorEngine.receive with 1,000 sessions: ≤ 1.2x of one", measured, ratio <= RECEIVE_GOAL)
+    sent, evaluated, ratio = trio.run(evaluations, given.rounds)
+    measured = f"{ratio:.2f}x ({sent * 1e6:.0f} and {evaluated * 1e6:.0f} µs)"
+    report("supervisor.evaluate: ≤ 1.3x the CPU of session.send", measured, ratio <= EVALUATE_GOAL)
     few, many, framed = f"{FEW} pages", f"{MANY} pages", f"{FRAMES} frames"
     sizes = {few: Machine(FEW), many: Machine(MANY), framed: Machine(FEW)}
     sizes[framed].add_frames(FRAMES)
