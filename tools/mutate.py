@@ -150,7 +150,7 @@ def changes_of(node: ast.AST, trail: Trail) -> Iterator[tuple[str, Change]]:
         trail
     ):
         yield "statement removed", emptied
-    elif isinstance(node, ast.Return) and node.value is not None and not is_none(node.value):
+    elif isinstance(node, ast.Return) and node.value is not None and not is_falsy(node.value):
         yield "returns None", lambda at: setattr(at, "value", ast.Constant(None))
 
 
@@ -166,8 +166,9 @@ def swap_text(operator: ast.AST) -> str:
     return f"{type(operator).__name__} → {SWAPS[type(operator)].__name__}"
 
 
-def is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def is_falsy(node: ast.AST) -> bool:
+    """True for None and False: to return None in their place changes nothing that a caller can rely on."""
+    return isinstance(node, ast.Constant) and node.value in (None, False)
 
 
 def in_function(trail: Trail) -> bool:

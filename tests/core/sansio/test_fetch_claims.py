@@ -7,9 +7,11 @@ from typing import Any
 
 import attrs
 import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from cdp_core.errors import ConnectionLost, InvalidArgument, SessionGone
-from cdp_core.sansio.fetch_arbiter import CHALLENGED, PATIENCE, PAUSED
+from cdp_core.sansio.fetch_arbiter import CHALLENGED, GONE, PATIENCE, PAUSED
 from cdp_core.sansio.fetch_claims import FetchClaims
 from cdp_core.sansio.messages import CommandId, Event, Refusal, Result, SessionId
 from cdp_core.sansio.outcomes import Loss
@@ -255,3 +257,114 @@ def test_the_error_of_a_lost_link_is_that_of_the_link() -> None:
     there.claim(user)
     there.claims.link_lost(Loss(kind="connection", reason="closed", detail="It was closed.").error)
     assert isinstance(user.errors[0], ConnectionLost)
+
+
+# ── the laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Owner(User):
+    """The user of one claim of the rule machine."""
+
+    def __init__(self, machine: Connections, session_id: Any) -> None:
+        super().__init__()
+        self.machine, self.session_id = machine, session_id
+
+    def take(self, event: Event, /) -> bool:
+        assert event.session_id == self.session_id, "a request of another session"
+        assert self in self.machine.claimed, "a request for a claim that is over"
+        if self.takes:
+            self.machine.owners[self.session_id, event.params["requestId"]] = self
+        return self.takes
+
+    def expired(self, request_id: str, /) -> None:
+        assert self.machine.owners.pop((self.session_id, request_id)) is self
+
+
+class Connections(RuleBasedStateMachine):
+    """Claims on two sessions and the root come and go with the sessions; a model knows what the browser holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now, self.number = 0.0, 0
+        self.claims = FetchClaims(self.send, lambda: self.now)
+        self.claimed: dict[Owner, Any] = {}
+        self.owners: dict[tuple[Any, str], Owner] = {}
+        self.held: set[tuple[Any, str]] = set()
+        self.replies: list[tuple[Any, Any]] = []
+
+    def send(self, method: str, params: Any, session_id: Any, waiter: Any, /) -> None:
+        if method == "Fetch.disable":
+            assert not {each for each in self.held if each[0] == session_id}, "held at Fetch.disable"
+        key = (session_id, (params or {}).get("requestId"))
+        outcome = DONE if key in self.held or key[1] is None else Refusal(id=CommandId(1), code=-32602, message=GONE)
+        self.held.discard(key)
+        self.replies.append((waiter, outcome))
+
+    @rule(session_id=st.sampled_from([A, B, None]), takes=st.booleans())
+    def claim(self, session_id: Any, takes: bool) -> None:
+        user = Owner(self, session_id)
+        user.takes = takes
+        claimed = self.claims.claim(session_id, EVERY, auth=False, name="x", claimant=user, waiter=user)
+        self.claimed[user] = claimed
+
+    @precondition(lambda self: self.claimed)
+    @rule(data=st.data())
+    def release(self, data: Any) -> None:
+        user = data.draw(st.sampled_from(list(self.claimed)))
+        claimed = self.claimed.pop(user)
+        for key in [key for key, owner in self.owners.items() if owner is user]:
+            del self.owners[key]
+        claimed.release()
+
+    @precondition(lambda self: self.claimed)
+    @rule(data=st.data())
+    def pause(self, data: Any) -> None:
+        session_id = data.draw(st.sampled_from([user.session_id for user in self.claimed]))
+        self.number += 1
+        self.held.add((session_id, f"r{self.number}"))
+        params = {"requestId": f"r{self.number}", "request": {"url": "https://x.example/"}}
+        self.claims.paused(Event(method=PAUSED, session_id=session_id, raw=json.dumps(params).encode()))
+
+    @precondition(lambda self: self.owners)
+    @rule(data=st.data(), bare=st.booleans())
+    def answer(self, data: Any, bare: bool) -> None:
+        key = data.draw(st.sampled_from(sorted(self.owners, key=repr)))
+        owner = self.owners.pop(key)
+        params = {"requestId": key[1], **({} if bare else {"method": "GET"})}
+        self.claimed[owner].answer("Fetch.continueRequest", params)
+
+    @rule(session_id=st.sampled_from([A, B]))
+    def session_ends(self, session_id: Any) -> None:
+        gone = [user for user in self.claimed if user.session_id == session_id]
+        self.held = {key for key in self.held if key[0] != session_id}
+        self.owners = {key: owner for key, owner in self.owners.items() if key[0] != session_id}
+        self.claims.session_closed(session_id, LOST.error)
+        for user in gone:
+            assert len(user.errors) == 1
+            del self.claimed[user]
+
+    @precondition(lambda self: self.replies)
+    @rule()
+    def deliver(self) -> None:
+        waiter, outcome = self.replies.pop(0)
+        waiter.settle(outcome)
+
+    @rule(seconds=st.floats(0, 12))
+    def time_passes(self, seconds: float) -> None:
+        self.now += seconds
+        self.claims.due()
+        deadline = self.claims.next_deadline()
+        assert deadline is None or deadline > self.now
+
+    @invariant()
+    def every_held_request_is_with_a_user(self) -> None:
+        assert self.held == set(self.owners)
+
+    def teardown(self) -> None:
+        for _ in range(len(self.claimed) + 1):
+            self.time_passes(PATIENCE)
+        assert not self.held
+
+
+def test_claims_on_several_sessions_keep_the_laws() -> None:
+    run_state_machine_as_test(Connections)

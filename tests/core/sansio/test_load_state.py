@@ -126,3 +126,60 @@ def test_a_document_from_the_cache_ends_the_navigation_under_its_old_loader() ->
 def test_a_navigation_without_a_document_ends_where_loading_stops() -> None:
     load = load_state.started(LoadState(loader="a", phase="complete"), "b", "differentDocument", 1.0)
     assert load_state.stopped(load) == LoadState(loader="a", phase="complete", since=1.0)
+
+
+# ── events ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+AT = 7.0
+BEFORE = LoadState(loader="a", phase="loading")
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "after"),
+    [
+        (
+            "Page.frameStartedNavigating",
+            {"loaderId": "b", "navigationType": "reload"},
+            LoadState(loader="a", phase="loading", navigating_to="b", since=AT),
+        ),
+        ("Page.frameStartedNavigating", {"loaderId": "b", "navigationType": "sameDocument"}, BEFORE),
+        ("Page.frameNavigated", {"frame": {"loaderId": "b"}}, LoadState(loader="b", phase="loading")),
+        ("Page.frameNavigated", {"frame": 5}, LoadState(phase="loading")),
+        ("Page.frameStoppedLoading", {}, LoadState(loader="a", phase="complete")),
+        ("Page.domContentEventFired", {"timestamp": 1.0}, LoadState(loader="a", phase="interactive")),
+        ("Page.loadEventFired", {"timestamp": 1.0}, LoadState(loader="a", phase="complete")),
+        (
+            "Page.lifecycleEvent",
+            {"loaderId": "a", "name": "DOMContentLoaded"},
+            LoadState(loader="a", phase="interactive"),
+        ),
+        ("Page.lifecycleEvent", {"loaderId": "b", "name": "load"}, BEFORE),
+        ("Page.lifecycleEvent", {"loaderId": "a", "name": "commit"}, BEFORE),
+    ],
+)
+def test_an_event_changes_the_load_state(method: str, params: Any, after: LoadState) -> None:
+    assert load_state.applied(BEFORE, method, params, AT) == after
+
+
+@pytest.mark.parametrize(("kind", "in_flight"), [("BackForwardCacheRestore", ""), ("Navigation", "c")])
+def test_only_a_document_from_the_cache_ends_the_navigation_to_another_loader(kind: str, in_flight: str) -> None:
+    load = load_state.started(BEFORE, "c", "restore", AT)
+    params = {"frame": {"loaderId": "b"}, "type": kind}
+    assert load_state.applied(load, "Page.frameNavigated", params, AT).navigating_to == in_flight
+
+
+@pytest.mark.parametrize("method", [*load_state.EVENTS, "Page.frameNavigated"])
+@pytest.mark.parametrize("odd", [None, 5, ["a"], {"a": "b"}])
+def test_odd_params_are_empty_texts(method: str, odd: Any) -> None:
+    params = {"loaderId": odd, "navigationType": odd, "name": odd, "frame": odd, "type": odd}
+    load = load_state.applied(BEFORE, method, params, AT)
+    assert all(isinstance(each, str) for each in (load.loader, load.phase, load.navigating_to))
+
+
+def test_a_new_document_has_a_busy_network() -> None:
+    idle = LoadState(loader="a", phase="complete", network_idle=True)
+    assert not load_state.committed(idle, "b").network_idle
+    assert not load_state.committed(load_state.started(idle, "c", "reload", AT), "b").network_idle
+    assert not load_state.listed(idle, "b").network_idle
+    assert load_state.lifecycle(idle, "a", "networkIdle") is idle
+    assert LoadState().since == 0.0

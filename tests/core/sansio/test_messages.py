@@ -513,3 +513,28 @@ def test_decoders_raise_the_listed_errors() -> None:
         messages.decode_event(b"nonsense")
     with pytest.raises(DECODE_ERRORS):
         messages.decode_result(b"[" * 100_000)
+
+
+# ── limits and kinds ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_largest_id_is_that_of_a_signed_32_bit_integer() -> None:
+    """Chromium answers a larger id with an error without an id (fact 53)."""
+    assert messages.MAX_COMMAND_ID == 2_147_483_647
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_a_payload_that_only_the_tolerant_decoder_reads_keeps_its_raw_params(kind: Any) -> None:
+    odd = b'{"params": {"a": 1}, "id": null, "method": "A.b"}'
+    message = decode(kind(odd))
+    assert type(message) is Event
+    assert bytes(message.raw) == b'{"a":1}'
+    result = decode(kind(b'{"result": {"a": 1}, "id": 7.0}'))
+    assert type(result) is Result
+
+
+def test_a_view_that_only_the_tolerant_decoder_reads_is_decoded_as_a_whole() -> None:
+    lone = b'{"method":"A.b","params":{"a":"\\ud800"}}'
+    message = decode(memoryview(lone))
+    assert isinstance(message, messages.WholeEvent)
+    assert message.params["a"] == "\ud800"

@@ -159,3 +159,18 @@ def test_a_large_text_is_a_view_that_stays_valid() -> None:
     assert type(first) is bytes
     assert type(second) is memoryview
     assert (first, second) == (small, large)
+
+
+def test_a_text_of_exactly_the_limit_is_accepted_in_each_place_of_a_portion() -> None:
+    whole = b"x" * LIMIT
+    for portion in (whole, whole + b"\0", b"a\0" + whole, b"a\0" + whole + b"\0b", whole + b"\0" + whole):
+        reader = PipeReader(LIMIT)
+        received = [*reader.feed(portion), *reader.feed(b"\0")]
+        assert received == [each for each in portion.split(b"\0") if each]
+        assert reader.violation is None
+
+
+def test_a_portion_above_the_limit_whose_texts_are_not_keeps_its_rest() -> None:
+    reader = PipeReader(LIMIT)
+    assert reader.feed(b"a\0" * LIMIT + b"rest") == [b"a"] * LIMIT
+    assert reader.unfinished == 4

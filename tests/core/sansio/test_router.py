@@ -1156,6 +1156,7 @@ def test_an_abandoned_command_leaves_nothing_but_a_count() -> None:
     assert len(router.waiting) == 0
     assert outputs_of(router, {"id": command_id, "result": {}}) == []
     assert (router.statistics().late_replies, router.statistics().abandoned) == (1, 1)
+    assert router.late_replies == 1
     assert router.lost(CUT) == ()
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cdp_core.sansio import target_table
 from cdp_core.sansio.messages import Event, TargetId, decode
 from cdp_core.sansio.target_table import (
     TARGET_METHODS,
@@ -216,3 +217,20 @@ def test_the_view_of_the_table_is_read_only_and_live() -> None:
         seen[TargetId("A")] = TargetInfo(target_id=TargetId("A"))  # type: ignore[index]
     table.apply(event(CREATED, about("A")))
     assert list(seen) == ["A"]
+
+
+def test_ids_of_a_target_that_are_not_sent_are_none() -> None:
+    info = {"targetId": "T", "type": "page", "title": "", "url": "", "attached": False}
+    bare = TargetInfo.read(info)
+    assert (bare.opener_id, bare.parent_id, bare.parent_frame_id, bare.browser_context_id) == (None,) * 4
+    ids = {"openerId": "O", "parentId": "P", "parentFrameId": "F", "browserContextId": "C"}
+    full = TargetInfo.read({**info, **ids})
+    assert (full.opener_id, full.parent_id, full.parent_frame_id, full.browser_context_id) == ("O", "P", "F", "C")
+
+
+def test_the_browsers_own_interface_is_left_out_and_auto_attach_can_be_ended() -> None:
+    excluded = [each["type"] for each in target_table.FILTER if each.get("exclude")]
+    assert excluded == ["browser", "tab", "browser_ui"]
+    assert target_table.FILTER[-1] == {}
+    assert target_table.NO_AUTO_ATTACH == {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
+    assert target_table.AUTO_ATTACH["filter"] is target_table.DISCOVER["filter"] is target_table.FILTER

@@ -613,3 +613,7 @@ def test_an_outgoing_frame_is_read_by_a_server(payload: bytes, mask: bytes) -> N
 def test_an_outgoing_payload_is_masked(size: int) -> None:
     """Without the mask, a page could choose the bytes on the wire (RFC 6455, 10.3)."""
     assert b"x" * min(size, 8) not in frame_text(b"x" * size, b"\x01\x02\x03\x04")
+
+
+def test_nothing_is_lent_before_the_first_large_message() -> None:
+    assert not FrameReader(max_message_bytes=LIMIT).lent

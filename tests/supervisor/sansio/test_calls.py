@@ -297,6 +297,7 @@ def test_a_call_ends_with_the_outcome_of_its_command(outcome: Any, kind: type[Ex
 
 def test_a_call_without_a_reply_times_out() -> None:
     fold = on_a_page()
+    fold.passes(2.0)
     request_id = call(fold, timeout=5.0)
     fold.passes(4.9)
     assert request_id not in fold.answers
