@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +25,7 @@ from cdp_core.link import Link
 from cdp_core.replies import PendingReply
 from cdp_core.sansio.fetch_arbiter import CHALLENGED, PATIENCE, PAUSED
 from cdp_core.sansio.messages import Event, Json, SessionId, TypedCommand
-from cdp_core.subscriptions import MAX_BYTES, Subscription
+from cdp_core.subscriptions import Subscription
 
 if TYPE_CHECKING:
     from cdp_core.sansio.fetch_claims import Claimed
@@ -82,7 +83,8 @@ class FetchClaim:
         self._link = link
         self._session_id = session_id
         self._name = name
-        self._waiting: Subscription[Event] = Subscription(capacity=capacity, max_bytes=2 * MAX_BYTES)
+        self._waiting: Subscription[Event] = Subscription(capacity=capacity, max_bytes=sys.maxsize)
+        self._capacity = capacity
         self._claimed: Claimed | None = None
         self.expired_count = 0
         """Requests that were continued because they were not answered in time."""
@@ -113,8 +115,7 @@ class FetchClaim:
 
     def take(self, event: Event, /) -> bool:
         """Queue a request for the user; False if too many wait."""
-        counts = self._waiting.statistics()
-        if counts.waiting >= counts.capacity or counts.waiting_bytes > MAX_BYTES:
+        if len(self._waiting) >= self._capacity:
             self.overflow_count += 1
             return False
         self._waiting.push(event)
@@ -144,7 +145,7 @@ class _Pauses:
         """The link ends the claims itself."""
 
     async def keep_time(self) -> None:
-        """Continue the requests that nobody answers in time."""
+        """Continue the requests that are not answered in time."""
         while True:
             self._changed = trio.Event()
             deadline = self._link.fetch.next_deadline()

@@ -103,6 +103,7 @@ def check_tap(tap: object) -> None:
 class LinkStatistics(Struct, frozen=True, kw_only=True):
     """What passed over one link so far.
 
+    `fetch_unclaimed` requests matched no claim, `fetch_expired` ones were not answered in time; both were continued.
     `transport` is the statistics of its transport, or None if the transport has none.
     """
 
@@ -111,6 +112,8 @@ class LinkStatistics(Struct, frozen=True, kw_only=True):
     outbox: int
     outbox_bytes: int
     unobserved_refusals: int
+    fetch_unclaimed: int
+    fetch_expired: int
     closed: str | None
     transport: object = None
 
@@ -139,8 +142,8 @@ class Link(Generic[S]):
         self.router = Router()
         self.sessions: dict[SessionId, S] = {}
         self.routes: dict[SessionId | None, Routes] = {}
+        # The methods that have or had a listener, on any session.
         self.subscribed: set[str] = set()
-        """The methods that have or had a listener, on any session."""
         self.all_sessions = Routes(self.subscribed)
         self.unobserved_refusals = 0
         self.tap_failure: TapFailed | None = None
@@ -469,6 +472,8 @@ class Link(Generic[S]):
             outbox=len(self._outbox),
             outbox_bytes=self._outbox_bytes,
             unobserved_refusals=self.unobserved_refusals,
+            fetch_unclaimed=self.fetch.unclaimed,
+            fetch_expired=self.fetch.expired,
             closed=None if loss is None else loss.reason,
             transport=None if transport_statistics is None else transport_statistics(),
         )

@@ -16,6 +16,7 @@ from cdp_core.errors import InvalidArgument, NavigationFailed, NavigationTimedOu
 from cdp_core.sansio.arguments import check_timeout
 from cdp_core.sansio.load_state import EVENTS, ORDER, LoadState, applied
 from cdp_core.sansio.messages import Event, Json, is_object
+from cdp_core.sansio.redaction import shown_id
 
 if TYPE_CHECKING:
     from cdp_core.target_session import PageSession
@@ -37,7 +38,10 @@ async def navigate(session: PageSession, url: str, until: Until, timeout: float 
     with trio.move_on_after(math.inf if timeout is None else timeout):
         await navigation.run(url)
         return navigation.load
-    raise NavigationTimedOut(f"The page was not {until} within {timeout:g} s: {navigation.state()}.", reason="timeout")
+    raise NavigationTimedOut(
+        f"Page {shown_id(session.target_id)} has not reached {until!r} within {timeout:g} s: {navigation.state()}.",
+        reason="timeout",
+    )
 
 
 class _Navigation:
@@ -48,6 +52,8 @@ class _Navigation:
         self._session = session
         self._until = until
         self._loader: str | None = None
+        self._begun = False
+        self._awaits = "Page.enable"
 
     async def run(self, url: str) -> None:
         session = self._session
@@ -56,21 +62,25 @@ class _Navigation:
             if self._until == "network_idle":
                 await session.send("Page.setLifecycleEventsEnabled", {"enabled": True})
             with session.subscribe("Page.frameNavigated", *EVENTS, capacity=CAPACITY, where=self._concerns) as events:
-                if self._is_within_document(await session.send("Page.navigate", {"url": url})):
+                self._awaits = "Page.navigate"
+                reply = await session.send("Page.navigate", {"url": url})
+                self._awaits = ""
+                if self._is_within_document(reply):
                     return
                 while not self._is_done():
                     with trio.move_on_after(GRACE if self._is_stopped() else math.inf) as grace:
                         event = await events.receive()
                         self.load = applied(self.load, event.method, event.params, trio.current_time())
+                        self._begun = self._begun or self._loader in (self.load.loader, self.load.navigating_to)
                     if grace.cancelled_caught:
                         raise NavigationFailed("Loading stopped before the new document was there.", reason="stopped")
 
     def state(self) -> str:
         """Describe how far it came."""
-        if self._loader is None:
-            return "Page.navigate is not answered; a dialog or an earlier navigation may block the page"
-        if self.load.loader != self._loader:
-            return "the navigation is in flight, and the server has not answered; Page.stopLoading ends it"
+        if self._awaits == "Page.enable":
+            return "Page.enable is not answered; a dialog, a script or an earlier navigation may block the page"
+        if self._awaits or self.load.loader != self._loader:
+            return "the server has not answered; wait longer, or end the navigation with Page.stopLoading"
         return f"its document is {self.load.phase}, and its network is {'idle' if self.load.network_idle else 'busy'}"
 
     def _concerns(self, event: Event) -> bool:
@@ -87,12 +97,12 @@ class _Navigation:
         return not self._loader
 
     def _is_stopped(self) -> bool:
-        return self._loader not in (self.load.loader, self.load.navigating_to)
+        return self._begun and self._loader not in (self.load.loader, self.load.navigating_to)
 
     def _is_done(self) -> bool:
         """True once the document has loaded so far. Raises NavigationFailed if another one has replaced it."""
         load, until = self.load, self._until
-        if load.loader not in ("", self._loader) and load.navigating_to != self._loader:
+        if self._begun and load.loader not in ("", self._loader) and load.navigating_to != self._loader:
             raise NavigationFailed("Another navigation replaced this one.", reason="superseded")
         if load.loader != self._loader:
             return False

@@ -47,8 +47,8 @@ class Reply(Generic[R]):
         self._link = link
         self._parse = parse
         self._outcome: Outcome | _Abandoned | None = None
+        # The task that waits for the outcome; `_on_cancel` runs if it is cancelled.
         self._task: trio.lowlevel.Task | None = None
-        """The task that waits for the outcome; `_on_cancel` runs if it is cancelled."""
 
     def unwrap(self) -> R:
         """Return the result of an ended command, or raise its error; trio.WouldBlock if it has not ended."""

@@ -322,8 +322,7 @@ class Session:
 
         Raises InvalidArgument for a pattern that Fetch does not have, or if Fetch is enabled here already.
         """
-        if self._loss is not None:
-            raise self._loss.error()
+        self._routes()  # raises if the session or the link has ended
         return hold_claim(self._link, self._session_id, patterns, auth=auth, name=name, capacity=capacity)
 
     def closed(self, loss: Loss, /) -> None:

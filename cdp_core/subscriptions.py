@@ -100,10 +100,10 @@ class Routes:
 
     def __init__(self, subscribed: set[str]) -> None:
         self.by_method: dict[str, tuple[Sink, ...]] = {}
+        # The link's methods that ever had a sink, in any routes: most events have none. The set only grows: a method
+        # too many costs a lookup, but a missing one, which a garbage-collected sink could cause at any moment, would
+        # cost events.
         self._subscribed = subscribed
-        """The link's methods that ever had a sink, in any routes: most events have none. The set only grows: a method
-        too many costs a lookup, but a missing one, which a garbage-collected sink could cause at any moment, would
-        cost events."""
 
     def add(self, methods: tuple[str, ...], sink: Sink) -> None:
         for method in methods:
@@ -273,10 +273,14 @@ class Subscription(Generic[T]):
         self.end(trio.ClosedResourceError)
         self._error = trio.ClosedResourceError
 
+    def __len__(self) -> int:
+        """Return how many items wait."""
+        return len(self._batch) + len(self._queue)
+
     def statistics(self) -> SubscriptionStatistics:
         """Return the counts so far."""
         return SubscriptionStatistics(
-            waiting=len(self._batch) + len(self._queue),
+            waiting=len(self),
             waiting_bytes=self._bytes - self._batch_bytes + sum(map(_size_of, self._batch)),
             capacity=self._capacity,
             max_bytes=self._max_bytes,

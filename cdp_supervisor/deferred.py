@@ -41,15 +41,15 @@ class DeferredEvents:
     def __init__(self, state: State) -> None:
         self.published: tuple[State, Sequence[BrowserEvent]] = state, NONE
         deferrable = deferrable_events(state)
+        # The event methods that the state machine uses; True for those that may wait.
         self.used: dict[str, bool] = {method: method in deferrable for method in used_events(state)}
-        """The event methods that the state machine uses; True for those that may wait."""
         self._own = events_unused_by_extensions(state)
+        # The list in `published`, if events wait.
         self._waiting: list[BrowserEvent] = []
-        """The list in `published`, if events wait."""
+        # Before this moment only an input changes the state.
         self._until = inf
-        """Before this moment only an input changes the state."""
+        # A state, how many waiting events were folded to read it, and the result.
         self._last_read: tuple[State, int, State] | None = None
-        """A state, how many waiting events were folded to read it, and the result."""
 
     def read(self) -> State:
         """Return the state with every waiting event folded in, in any thread; nothing is published."""

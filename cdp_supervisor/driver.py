@@ -111,21 +111,21 @@ class Driver:
         self.browser: BrowserSession | None = None
         self._link: Link[PageSession] | None = None
         self.sender: Link[PageSession] | NoLink = NoLink()
+        # Set when the first link is up and its pages are known, or when the start has failed.
         self.started = trio.Event()
-        """Set when the first link is up and its pages are known, or when the start has failed."""
         self.start_failure: Exception | None = None
+        # What a task of the driver raised: a bug in this library, or in the function that gives the address.
         self.failure: Exception | None = None
-        """What a task of the driver raised: a bug in this library, or in the function that gives the address."""
         self.on_failure: Callable[[], None] = lambda: None
+        # The batch counter of the current link: between two outputs of one batch, no time has passed.
         self._batches = Batches()
-        """The batch counter of the current link: between two outputs of one batch, no time has passed."""
         self._batch, self._batch_time = -1, Instant(mono=-math.inf)
         self._link_scope, self._time_scope = trio.CancelScope(shield=True), trio.CancelScope(shield=True)
         self._ending = False
         self._where = where
         self._options = options
+        # The event methods that are fed to the state machine; true if the event may be deferred.
         self._used = self.runner.used_events
-        """The event methods that are fed to the state machine; true if the event may be deferred."""
         self._dial = trio.Event()
         self._dial.set()
         self._disconnect_scope, self._disconnect_reason = trio.CancelScope(), ""

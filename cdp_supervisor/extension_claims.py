@@ -28,8 +28,8 @@ class ExtensionClaims:
 
     def __init__(self, feed: Feed, ended: Callable[[int, Outcome | NotSent], None]) -> None:
         self._feed = feed
+        # Called with the ticket of an answer that ended without a command.
         self._ended = ended
-        """Called with the ticket of an answer that ended without a command."""
         self._claims: dict[tuple[str, str], tuple[_Claimant, Claimed]] = {}
 
     def claim(self, effect: ClaimFetch, claims: FetchClaims | None) -> None:

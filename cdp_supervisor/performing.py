@@ -155,8 +155,8 @@ class Performer(Runner):
         super().__init__(state, self._perform, record=record, fed=port.fed)
         self._port = port
         self._mono, self._wall = port.mono, port.wall
+        # Ticket → command, for the tickets that the state machine may forget.
         self._sent: dict[int, CommandId] = {}
-        """Ticket → command, for the tickets that the state machine may forget."""
         self._claims = ExtensionClaims(self._feed_now, self.command_ended)
 
     def now(self) -> Instant:

@@ -41,16 +41,16 @@ class Runner:
         self._deferred = DeferredEvents(state)
         self._perform = perform
         self._record = record
+        # Called with the state after an input, and after those that its effects caused.
         self._fed = fed
-        """Called with the state after an input, and after those that its effects caused."""
+        # The generation of the current link, or of the next one while there is none.
         self.generation = state.generation
-        """The generation of the current link, or of the next one while there is none."""
         self._inputs: deque[Input] = deque()
         self._working = False
         self._views = Views()
         self._watchers: tuple[Watch, ...] = ()
+        # Commands of extensions that could not be sent: no input reports their end.
         self.unsent: int = 0
-        """Commands of extensions that could not be sent: no input reports their end."""
 
     @property
     def state(self) -> State:

@@ -23,8 +23,8 @@ class SharedLink:
         self._browser = browser
         self._owned = owned
         self._leases: dict[SessionId, dict[str, Callable[[], None]]] = {}
+        # The sessions that this supervisor armed: True once their targets were resumed.
         self._armed: dict[SessionId, bool] = {}
-        """The sessions that this supervisor armed: True once their targets were resumed."""
         self._held = ExitStack()
 
     def tap(self, on_output: Callable[[Output], None]) -> tuple[Output, ...]:

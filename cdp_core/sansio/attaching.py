@@ -71,8 +71,8 @@ class Attaching:
 
     def __init__(self, sessions: Mapping[SessionId, Attached]) -> None:
         self._sessions = sessions
+        # For each target, its `attach` calls that are not answered: True for a fresh one.
         self._under_way: dict[TargetId, list[bool]] = {}
-        """For each target, its `attach` calls that are not answered: True for a fresh one."""
         self.duplicates_ended = 0
 
     # ── attach on request ────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,12 +5,12 @@ an event (fact 81). The laws:
 
 * Each paused request has at most one owner: the first claim, in the order of claiming, whose pattern matches. `continue`
   passes it to the next such claim, and to the browser after the last one.
-* Nothing is left paused: a pause that no claim matches, one whose owner is gone, and one that is unanswered for
-  `PATIENCE` seconds are continued, and counted.
+* Nothing is left paused: a pause that no claim matches, and one that is unanswered for `PATIENCE` seconds, are continued
+  and counted; one whose owner is gone goes to the next claim.
 * An answer ends a pause once the browser took it. A refused one leaves the request paused, so its owner keeps it, and
   the time limit continues it.
-* A claim acts only on the pauses that it owns. Nobody's authentication is cancelled for another: without an owner the
-  challenge gets the browser's default.
+* A claim acts only on the pauses that it owns. A challenge without an owner gets the browser's default; the arbiter
+  never cancels one.
 * At a release, what the claim holds goes on first, then the browser gets the smaller list; `Fetch.disable` comes last,
   since it would fail a navigation that waits for authentication (fact 82).
 
@@ -21,7 +21,7 @@ The arbiter knows no transport and no clock: its methods return orders, and take
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
@@ -40,7 +40,7 @@ WATCHED: Final = SWITCHES | {TAKE_BODY}
 PAUSED, CHALLENGED = "Fetch.requestPaused", "Fetch.authRequired"
 PAUSES: Final = frozenset((PAUSED, CHALLENGED))
 GONE: Final = "Invalid InterceptionId."
-"""Error message for a request that the browser no longer holds: its page navigated, or somebody else answered it."""
+"""Error message for a request that the browser no longer holds: its page navigated, or another client answered it."""
 PATTERN: Final = frozenset(("urlPattern", "resourceType", "requestStage"))
 STAGES: Final = ("Request", "Response")
 ANSWERS: Final = frozenset(
@@ -90,7 +90,7 @@ Phase = Literal["held", "answering", "continuing"]
 class _Pause:
     """A request that the browser holds."""
 
-    __slots__ = ("auth", "body_taken", "event", "owner", "params", "phase", "since")
+    __slots__ = ("asked_by", "auth", "body_taken", "event", "owner", "params", "phase", "since")
 
     def __init__(self, event: Event, params: Json) -> None:
         self.event = event
@@ -100,6 +100,7 @@ class _Pause:
         self.since = 0.0
         self.phase: Phase = "held"
         self.body_taken = False
+        self.asked_by = 0
 
 
 class FetchArbiter:
@@ -108,39 +109,54 @@ class FetchArbiter:
     def __init__(self) -> None:
         self._claims: dict[int, Claim] = {}
         self._pauses: dict[str, _Pause] = {}
+        # The pauses in the phase `held`, in the order in which they expire.
+        self._held: dict[str, _Pause] = {}
+        # Request → the claim that continued it with `interceptResponse`, and so gets its response.
+        self._responses: dict[str, int] = {}
         self._last = 0
-        self._enabled_raw = False
+        # Times that other code enabled Fetch since it last disabled it.
+        self._raw_enables = 0
+        # Requests that no claim matched.
         self.unclaimed = 0
-        """Requests that no claim matched."""
+        # Requests that their owner did not answer in time.
         self.expired = 0
-        """Requests that their owner did not answer in time."""
 
     # ── commands of other code ───────────────────────────────────────────────────────────────────────────────────────
 
-    def check_command(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Note a command of other code, one of WATCHED. While a claim exists, SWITCHES raise InvalidArgument."""
+    def check_command(self, method: str, params: Mapping[str, Any] | None = None) -> Callable[[Outcome], None]:
+        """Note a command of other code, one of WATCHED; return the function that takes its outcome.
+
+        While a claim exists, SWITCHES raise InvalidArgument.
+        """
         if method == TAKE_BODY:
             pause = self._pauses.get(str((params or {}).get("requestId")))
             if pause is not None:
                 pause.body_taken = True
-            return
+            return lambda outcome: self._body_ended(pause, outcome)
         if self._claims:
             names = ", ".join(sorted({claim.name for claim in self._claims.values()}))
             raise InvalidArgument(
-                f"{method} was not sent: it would undo the Fetch claims of this session ({names}); use "
-                "claim_fetch(patterns=…), which shares Fetch."
+                f"{method} was not sent: it would undo the Fetch claims of this session ({names}); to intercept "
+                "requests use claim_fetch(patterns=…), and to end interception end these claims."
             )
-        self._enabled_raw = method == "Fetch.enable"
+        self._raw_enables = self._raw_enables + 1 if method == "Fetch.enable" else 0
+        return self._enable_ended if method == "Fetch.enable" else lambda _outcome: None
 
-    def enable_ended(self, outcome: Outcome) -> None:
-        """Note the end of a `Fetch.enable` of other code: a refused one enabled nothing."""
-        self._enabled_raw = self._enabled_raw and not isinstance(outcome, Refusal)
+    def _enable_ended(self, outcome: Outcome) -> None:
+        """A refused `Fetch.enable` enabled nothing."""
+        if isinstance(outcome, Refusal):
+            self._raw_enables = max(self._raw_enables - 1, 0)
+
+    @staticmethod
+    def _body_ended(pause: _Pause | None, outcome: Outcome) -> None:
+        if pause is not None and isinstance(outcome, Refusal):
+            pause.body_taken = False
 
     # ── claims ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def claim(self, patterns: Iterable[Mapping[str, Any]], *, auth: bool, name: str) -> tuple[int, tuple[Order, ...]]:
         """Add a claim; return its number and the orders. Raises InvalidArgument."""
-        if self._enabled_raw:
+        if self._raw_enables:
             raise InvalidArgument(
                 "Fetch is enabled on this session already, by Fetch.enable or enabled('Fetch'); end that, then use "
                 "claim_fetch(patterns=…) for both uses."
@@ -184,7 +200,9 @@ class FetchArbiter:
         request_id = params.get("requestId")
         if not isinstance(request_id, str):
             return ()
+        self._held.pop(request_id, None)
         pause = self._pauses[request_id] = _Pause(event, params)
+        pause.asked_by = self._responses.pop(request_id, 0)
         orders = self._pass_on(request_id, at)
         self.unclaimed += pause.phase != "held"
         return orders
@@ -212,6 +230,9 @@ class FetchArbiter:
         elif method in ("Fetch.continueRequest", "Fetch.continueResponse") and len(plain) == 1:
             return self._pass_on(request_id, at)
         pause.phase = "answering"
+        del self._held[request_id]
+        if plain.get("interceptResponse") is True:
+            self._responses[request_id] = number
         return (Send(method=method, params=plain, answers=request_id),)
 
     def pass_on(self, number: int, request_id: str, at: float) -> tuple[Order, ...]:
@@ -229,24 +250,25 @@ class FetchArbiter:
         if pause.phase == "continuing" or not isinstance(outcome, Refusal) or outcome.message == GONE:
             del self._pauses[request_id]
             return ()
-        pause.phase = "held"
-        return () if pause.owner in self._claims else self._pass_on(request_id, at)
+        if pause.owner not in self._claims:
+            return self._pass_on(request_id, at)
+        self._hold(request_id, pause, at)
+        return ()
 
     # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def next_deadline(self) -> float | None:
         """Return when the first held request expires."""
-        held = (pause.since + PATIENCE for pause in self._pauses.values() if pause.phase == "held")
-        return min(held, default=None)
+        return next((pause.since + PATIENCE for pause in self._held.values()), None)
 
     def due(self, at: float) -> tuple[Order, ...]:
         """Continue the requests that their owners held for too long."""
         orders: list[Order] = []
-        for request_id, pause in tuple(self._pauses.items()):
-            if pause.since + PATIENCE <= at and pause.phase == "held":
-                self.expired += 1
-                orders.append(Expired(claim=pause.owner, request_id=request_id))
-                orders += self._pass_on(request_id, at)
+        for request_id, pause in tuple(self._held.items()):
+            if pause.since + PATIENCE > at:
+                break
+            self.expired += 1
+            orders += (Expired(claim=pause.owner, request_id=request_id), self._continue(request_id))
         return tuple(orders)
 
     # ── one request ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -255,15 +277,24 @@ class FetchArbiter:
         """Give a pause to the next claim that matches, or continue it."""
         pause = self._pauses[request_id]
         for claim in self._claims.values():
-            if claim.number > pause.owner and (claim.auth or not pause.auth) and _matches(claim, pause):
-                pause.owner, pause.since = claim.number, at
+            wanted = claim.number == pause.asked_by or _matches(claim, pause)
+            if claim.number > pause.owner and (claim.auth or not pause.auth) and wanted:
+                pause.owner = claim.number
+                self._hold(request_id, pause, at)
                 return (Give(claim=claim.number, event=pause.event),)
         return (self._continue(request_id),)
+
+    def _hold(self, request_id: str, pause: _Pause, at: float) -> None:
+        """Keep a pause for its owner; the order of `_held` is that of the time limits."""
+        self._held.pop(request_id, None)
+        self._held[request_id] = pause
+        pause.phase, pause.since = "held", at
 
     def _continue(self, request_id: str) -> Send:
         """Leave a pause to the browser; fail one whose body was taken, which a continue would hang."""
         pause = self._pauses[request_id]
         pause.phase = "continuing"
+        self._held.pop(request_id, None)
         params: Json = {"requestId": request_id}
         if pause.auth:
             params["authChallengeResponse"] = {"response": "Default"}
@@ -306,7 +337,26 @@ def _matches(claim: Claim, pause: _Pause) -> bool:
 
 
 def _matches_url(pattern: str, url: str) -> bool:
-    """True if a URL matches a pattern of Fetch: `*` any text, `?` one character, a backslash escapes."""
+    """True if a URL matches: `*` is any text, `?` one character or none, a backslash takes the next one.
+
+    A set of places in the pattern is followed through the URL: the cost is linear, whatever the page's URL is.
+    """
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
-    expression = "".join(".*" if each == "*" else "." if each == "?" else re.escape(each[-1]) for each in parts)
-    return re.fullmatch(expression, url, re.DOTALL) is not None
+    stars = optional = 0
+    taken: dict[str, int] = {}
+    for place, part in enumerate(parts):
+        stars |= (part == "*") << place
+        optional |= (part in ("*", "?")) << place
+        if part not in ("*", "?"):
+            taken[part[-1]] = taken.get(part[-1], 0) | 1 << place
+    reached, anything = _skipped(1, optional), optional & ~stars
+    for character in url:
+        reached = _skipped((reached & (taken.get(character, 0) | anything)) << 1 | reached & stars, optional)
+    return bool(reached >> len(parts))
+
+
+def _skipped(reached: int, optional: int) -> int:
+    """Add the places behind those parts of a pattern that may match nothing."""
+    while (more := reached | (reached & optional) << 1) != reached:
+        reached = more
+    return reached

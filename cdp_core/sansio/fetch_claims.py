@@ -6,14 +6,18 @@ that other code sends, every pause, the end of each session, and the time.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from cdp_core.errors import CdpError, Gone
 from cdp_core.sansio.fetch_arbiter import Expired, FetchArbiter, Give, Order, Send
-from cdp_core.sansio.messages import Event, SessionId
+from cdp_core.sansio.messages import CommandId, Event, Refusal, SessionId
 from cdp_core.sansio.outcomes import Outcome, Waiter
+
+NOT_SENT: Final = Refusal(id=CommandId(0), code=0, message="it was not sent")
+"""The outcome of a command of ours that could not be sent: what it answers is still paused."""
 
 
 class Claimant(Protocol):
@@ -71,14 +75,18 @@ class FetchClaims:
     """The claims on every session of one connection."""
 
     def __init__(self, send: SendCommand, now: Callable[[], float]) -> None:
-        self._send = send
-        self._now = now
+        self.send = send
+        self.now = now
+        # Requests that no claim matched, on all sessions so far.
+        self.unclaimed = 0
+        # Requests that their owners did not answer in time.
+        self.expired = 0
         self._sessions: dict[SessionId | None, _SessionClaims] = {}
         self._used = False
+        # Called before the first claim: from then on, call `paused` and `due`.
         self.on_first_claim: Callable[[], None] = lambda: None
-        """Called before the first claim: from then on, call `paused` and `due`."""
+        # Called when `next_deadline` may have become earlier.
         self.on_deadline: Callable[[], None] = lambda: None
-        """Called when `next_deadline` may have become earlier."""
 
     def check_command(
         self, session_id: SessionId | None, method: str, params: Mapping[str, Any] | None, waiter: Waiter
@@ -88,8 +96,7 @@ class FetchClaims:
         Raises InvalidArgument for `Fetch.enable` and `Fetch.disable` while a claim exists on the session.
         """
         session = self._session(session_id)
-        session.arbiter.check_command(method, params)
-        return _Then(session.arbiter.enable_ended, waiter) if method == "Fetch.enable" else waiter
+        return _Then(session.arbiter.check_command(method, params), waiter)
 
     def claim(
         self,
@@ -122,8 +129,10 @@ class FetchClaims:
         """Assign a paused request, or a challenge, to its owner."""
         session = self._sessions.get(event.session_id)
         if session is not None:
-            session.perform(session.arbiter.paused(event, self._now()))
-            self.on_deadline()
+            before = session.arbiter.unclaimed
+            orders = session.arbiter.paused(event, self.now())
+            self.unclaimed += session.arbiter.unclaimed - before
+            session.perform(orders)
 
     def session_closed(self, session_id: SessionId | None, error: Callable[[], Gone]) -> None:
         """End the claims of a session that ended; the browser holds none of its requests any more."""
@@ -142,49 +151,52 @@ class FetchClaims:
         return min((each for each in deadlines if each is not None), default=None)
 
     def due(self) -> None:
-        """Continue the requests that nobody answered in time."""
+        """Continue the requests that were not answered in time."""
         for session in tuple(self._sessions.values()):
-            session.perform(session.arbiter.due(self._now()))
+            session.perform(session.arbiter.due(self.now()))
 
     def _session(self, session_id: SessionId | None) -> _SessionClaims:
         session = self._sessions.get(session_id)
         if session is None:
-            session = self._sessions[session_id] = _SessionClaims(session_id, self._send, self._now)
+            session = self._sessions[session_id] = _SessionClaims(session_id, self)
         return session
 
 
 class _SessionClaims:
     """The arbiter of one session, and the users of its claims."""
 
-    def __init__(self, session_id: SessionId | None, send: SendCommand, now: Callable[[], float]) -> None:
+    def __init__(self, session_id: SessionId | None, claims: FetchClaims) -> None:
         self.arbiter = FetchArbiter()
         self.claimants: dict[int, Claimant] = {}
-        self.now = now
+        self.now = claims.now
         self._session_id = session_id
-        self._send = send
+        self._claims = claims
 
     def perform(self, orders: Iterable[Order], waiter: Waiter | None = None) -> None:
         """Perform orders, and those that follow from them; with a waiter, raise if a command cannot be sent."""
-        waiting = list(orders)
+        waiting, failure = deque(orders), None
         while waiting:
-            order = waiting.pop(0)
+            order = waiting.popleft()
             if isinstance(order, Give):
                 claimant = self.claimants.get(order.claim)
                 if claimant is None or not claimant.take(order.event):
                     request_id = str(order.event.params.get("requestId"))
                     waiting += self.arbiter.pass_on(order.claim, request_id, self.now())
             elif isinstance(order, Expired):
+                self._claims.expired += 1
                 claimant = self.claimants.get(order.claim)
                 if claimant is not None:
                     claimant.expired(order.request_id)
             else:
+                then = _Then(partial(self._answered, order), waiter)
                 try:
-                    self._send(
-                        order.method, order.params, self._session_id, _Then(partial(self._answered, order), waiter)
-                    )
-                except CdpError:  # the session has just ended, and what it held with it
-                    if waiter is not None:
-                        raise
+                    self._claims.send(order.method, order.params, self._session_id, then)
+                except CdpError as error:  # it is too big, or its session has just ended
+                    failure = error
+                    waiting += self.arbiter.answered(order.answers, NOT_SENT, self.now())
+        self._claims.on_deadline()
+        if failure is not None and waiter is not None:
+            raise failure
 
     def _answered(self, sent: Send, outcome: Outcome) -> None:
         self.perform(self.arbiter.answered(sent.answers, outcome, self.now()))

@@ -82,6 +82,12 @@ def listed(load: LoadState, loader: str) -> LoadState:
     return replace(load, loader=loader, phase="unknown", network_idle=False, navigating_to=to)
 
 
+def unwatched(load: LoadState) -> LoadState:
+    """Forget what only events say: a new session gets none of those that were missed."""
+    phase: Phase = load.phase if load.phase == "complete" else "unknown"
+    return load if (load.phase, load.navigating_to) == (phase, "") else replace(load, phase=phase, navigating_to="")
+
+
 def stopped(load: LoadState) -> LoadState:
     """Apply `Page.frameStoppedLoading`: the document is complete, and no navigation is in flight."""
     return reached(replace(load, navigating_to="") if load.navigating_to else load, "complete")

@@ -284,8 +284,8 @@ class LinkFaults:
         self._skipped: dict[type[Fault], set[tuple[str | None, str]]] = {Refuse: set(), Drop: set()}
         self._calls = _by_method(own, events=False)
         self._events = _by_method(own, events=True)
+        # For each method: how many of its next replies must be doubled.
         self._replies: Counter[str] = Counter()
-        """For each method: how many of its next replies must be doubled."""
         self._link_faults = [fault for fault in own if isinstance(fault, (Cut, Silence))]
         self._counts: Counter[str] = Counter()
         self.silent: set[Direction] = set()

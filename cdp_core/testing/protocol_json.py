@@ -36,6 +36,7 @@ class _Writer:
     def __init__(self, table: Table) -> None:
         self._table = table
         uses = [kind for _, _, kind in _typed_fields(table)]
+        # The enumerations that are written in their field; one with marks, or with two uses, must be a type.
         self._inline = {
             kind
             for owner, field, kind in _typed_fields(table)
@@ -44,7 +45,6 @@ class _Writer:
             and not table.enums[kind][0]
             and uses.count(kind) == 1
         }
-        """The enumerations that are written in their field; one with marks, or with two uses, must be a type."""
 
     def domain(self) -> Json:
         """Return the domain in the layout of the protocol."""

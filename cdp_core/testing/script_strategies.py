@@ -270,10 +270,10 @@ class _Stage:
     def __init__(self) -> None:
         self._pages = [MAIN]
         self._frames: dict[str, str] = {}
+        # The URL of each frame and page, without the changes by pushState.
         self._urls: dict[str, str] = {}
-        """The URL of each frame and page, without the changes by pushState."""
+        # The crashed and discarded pages: they have no script that could act.
         self._crashed: set[str] = set()
-        """The crashed and discarded pages: they have no script that could act."""
         self._workers: list[str] = []
         self._named = 0
 

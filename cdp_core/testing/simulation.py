@@ -126,8 +126,8 @@ class Pump:
         self._schedule = schedule if schedule is not None else None if seed is not None else fake.schedule
         self._edges: Edges = edges or ("observed" if self._schedule is None else self._schedule.edges)
         self._random = None if seed is None else SeededRandom(seed)
+        # The turns of the schedule that have not been tried yet.
         self._scheduled = deque(() if self._schedule is None or self._random is not None else self._schedule.turns)
-        """The turns of the schedule that have not been tried yet."""
         self._asks = deque(asks)
         self._exact = exact
         self._hurry = hurry
@@ -331,8 +331,8 @@ class DeliveryOrder:
             turn for turn in turns if isinstance(turn, (Deliver, Consume)) and turn.client == end.number
         )
         self._random = None if seed is None else SeededRandom(seed)
+        # The commands and octets that the client sent and the schedule has not consumed.
         self._commands = self._octets = 0
-        """The commands and octets that the client sent and the schedule has not consumed."""
 
     def sent(self, octets: int) -> None:
         """Count a command of this many octets from the client."""

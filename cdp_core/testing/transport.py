@@ -38,8 +38,8 @@ class FakeTransport:
         self._end = fake.connect(path, edges=None if schedule is None else schedule.edges)
         self._order = DeliveryOrder(self._end, schedule=schedule, seed=seed)
         self._batch_size = ByteStream(fake.faults, self._end.number).batch_size
+        # Messages that are taken and exceed the batch size of a `Merge` fault; they come with the next batch.
         self._rest: list[bytes] = []
-        """Messages that are taken and exceed the batch size of a `Merge` fault; they come with the next batch."""
         self._end.on_message(self._wake)
         self._arrived = trio.Event()
         self._time_origin: float | None = None

@@ -101,12 +101,12 @@ class WebSocketPeer:
     """Reads the octets of one client, and frames the messages for it."""
 
     def __init__(self, deflate: Deflate | None = None) -> None:
+        # Why reading ended; None while the link is open.
         self.ended: EndReason | None = None
-        """Why reading ended; None while the link is open."""
         self._deflate = deflate
         self._buffer = bytearray()
+        # The fragments of an unfinished text; its first frame set `_deflated`.
         self._parts: list[bytes] = []
-        """The fragments of an unfinished text; its first frame set `_deflated`."""
         self._in_fragments = self._deflated = False
         self._answer = b""
         self._inflating = self._deflating = None if deflate is None else _new_codec(deflate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cdp_core.sansio.load_state import applied
+from cdp_core.sansio import load_state
 from cdp_core.sansio.messages import Event
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import frames
@@ -25,14 +25,16 @@ def loading(transition: Transition, event: Event) -> None:
     frame = page.frames.get(frame_id)
     if frame is None or frames.reported_by_other(transition, frame, attachment.session_id):
         return
-    load = applied(frame.load, event.method, params, transition.at.wall)
+    load = load_state.applied(frame.load, event.method, params, transition.at.wall)
     if load is not frame.load:
         frames.put(transition, page, replace(frame, load=load))
 
 
-def no_longer_navigating(page: Page) -> Page:
-    """Return a page without a navigation in flight: its renderer or session is gone."""
-    main = page.frames.get(page.id)
-    if main is None or not main.load.navigating_to:
-        return page
-    return replace(page, frames=page.frames.set(page.id, replace(main, load=replace(main.load, navigating_to=""))))
+def unwatched(page: Page) -> Page:
+    """Forget what only events say of the frames of a page: its session or its renderer is a new one."""
+    kept = page.frames
+    for frame in page.frames.values():
+        load = load_state.unwatched(frame.load)
+        if load is not frame.load:
+            kept = kept.set(frame.id, replace(frame, load=load))
+    return page if kept is page.frames else replace(page, frames=kept)

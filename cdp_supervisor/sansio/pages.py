@@ -274,7 +274,7 @@ def _page_attached(transition: Transition, attachment: Attachment, info: Json) -
         opener = text(info, "openerId")
         transition.publish(changes.PageOpened(target_id=page.id, opener_id=TargetId(opener) if opener else None))
     transition.cancel(("target", page.id))
-    page = loading.no_longer_navigating(page)
+    page = loading.unwatched(page)
     page = replace(page, session_id=attachment.session_id, generation=state.generation, stale=True, blocked=None)
     page = _with_info(transition, page, info)
     # This target info is newer than the document that an earlier session reported.
@@ -364,7 +364,7 @@ def target_crashed(transition: Transition, params: Json) -> None:
 
 def _mark_crashed(transition: Transition, page: Page) -> None:
     if page.crashed is None:
-        last, page = transition.state.last_ticket, loading.no_longer_navigating(page)
+        last, page = transition.state.last_ticket, loading.unwatched(page)
         transition.put_page(replace(page, crashed=transition.at, crashed_after=last, blocked=None, busy_sessions=Map()))
         transition.publish(changes.PageCrashed(target_id=page.id))
 

@@ -66,7 +66,10 @@ _TEXT: Final = _Kind("a string", (str,))
 _TEXT_OR_NONE: Final = _Kind("a string or None", (str, type(None)), hide=lambda text: None if text is None else "")
 _OBJECT: Final = _Kind("a mapping", (Mapping,), dict, hide=lambda _value: {})
 _OBJECT_OR_NONE: Final = _Kind(
-    "a mapping or None", (Mapping, type(None)), lambda value: value and dict(value), hide=lambda _value: None
+    "a mapping or None",
+    (Mapping, type(None)),
+    lambda value: None if value is None else dict(value),
+    hide=lambda _value: None,
 )
 _SECONDS: Final = _Kind("a number of seconds", (int, float), _number_to_json, _number_from_json)
 _SECONDS_OR_NONE: Final = _Kind(

@@ -44,8 +44,8 @@ class ClientEnd:
         self.delivered = self._received = 0
         self.delivery_log = DeliveryLog()
         self._stalled: list[tuple[bytes, int | None]] | None = None
+        # The novelty to apply to a message, by the number of the message.
         self._novelties: dict[int, kinds.Novelty] = {}
-        """The novelty to apply to a message, by the number of the message."""
 
     @property
     def number(self) -> int:

@@ -76,11 +76,11 @@ class DeliveryLog:
     """What was delivered to one client."""
 
     def __init__(self) -> None:
+        # How many of each event were delivered; replies count as `reply to …`.
         self.counts: dict[str, int] = {}
-        """How many of each event were delivered; replies count as `reply to …`."""
         self.events: list[DeliveredEvent] = []
+        # The number of the message that answered each command, by session and command id.
         self.replies: dict[tuple[str | None, int], int] = {}
-        """The number of the message that answered each command, by session and command id."""
 
     def add(self, number: int, session_id: str | None, what: str, payload: bytes) -> None:
         self.counts[what] = self.counts.get(what, 0) + 1

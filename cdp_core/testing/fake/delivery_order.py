@@ -59,18 +59,18 @@ class Streams:
         self.edges: Final[Edges] = edges
         self.last_number = 0
         self.on_add: Callable[[], None] = lambda: None
+        # How many copies of a message to send: faults lose and double messages.
         self.copies: Callable[[str | None, str], int] = one_copy
-        """How many copies of a message to send: faults lose and double messages."""
         self._waiting: dict[int, Delivery] = {}
+        # How many messages must still be delivered before each message.
         self._remaining: dict[int, int] = {}
-        """How many messages must still be delivered before each message."""
         self._followers: dict[int, list[int]] = {}
         self._ready: dict[int, Delivery] = {}
+        # The numbers of the ready messages, ascending.
         self._order: list[int] = []
-        """The numbers of the ready messages, ascending."""
         self._last: dict[Hashable, list[int]] = {}
+        # The messages after the last one under a key, in no order among each other.
         self._beside: dict[Hashable, list[int]] = {}
-        """The messages after the last one under a key, in no order among each other."""
         self._holds: dict[int, None] = {}
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────────────────

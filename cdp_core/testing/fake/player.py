@@ -45,8 +45,8 @@ class Player:
         self.workers: dict[str, Target] = {}
         world.on_documents_left = partial(workers.leave, world)
         world.on_page_replaced = self._rename
+        # The labels of everything that exists, existed or may still appear.
         self._known_labels = kinds.labels_made(script.steps())
-        """The labels of everything that exists, existed or may still appear."""
         self._cut = cut
         self._actions: dict[type[Any], Callable[[Any, Frame | None], None]] = {
             kinds.AddFrame: self._add_frame,

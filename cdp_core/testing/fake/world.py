@@ -87,31 +87,31 @@ class World:
         self.tabs: dict[str, Target] = {}
         self.tab_positions: list[int] = []
         self.workers: dict[str, Target] = {}
+        # The workers that belong to no single document: shared workers and service workers.
         self.page_independent: dict[str, Target] = {}
-        """The workers that belong to no single document: shared workers and service workers."""
+        # Called with the documents of frames that are left, and whether they are kept for a restore.
         self.on_documents_left: Callable[[Iterable[tuple[Frame, int]], bool], None] = lambda _documents, _keep: None
-        """Called with the documents of frames that are left, and whether they are kept for a restore."""
+        # Called with both frames when another target, with another frame, replaces a page.
         self.on_page_replaced: Callable[[Frame, Frame], None] = lambda _old, _new: None
-        """Called with both frames when another target, with another frame, replaces a page."""
         self.frames: dict[str, Frame] = {}
         self.dialogs: list[Dialog] = []
         self.discoverers: list[Session] = []
+        # How long a server takes for a document, in seconds.
         self.latency: Callable[[str], float] = at_once
-        """How long a server takes for a document, in seconds."""
         self.closed = False
         self.renderers = 0
         self.target_count = 0
+        # How many documents were created; a change of a target's interceptors counts, too.
         self.documents = 0
-        """How many documents were created; a change of a target's interceptors counts, too."""
+        # The requests that an interceptor may hold.
         self.requests: list[InterceptedRequest] = []
-        """The requests that an interceptor may hold."""
         self.fetch_jobs = 0
         self.fetch_streams = 0
+        # How many navigations began and how many times auto-attach was set: orders the one against the other.
         self.logical_time = 0
-        """How many navigations began and how many times auto-attach was set: orders the one against the other."""
         self.unmodelled: Counter[str] = Counter()
+        # The clocks that advance its time.
         self.clocks: list[Clock] = []
-        """The clocks that advance its time."""
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timed = 0
         self._soon: deque[Callable[[], None]] = deque()

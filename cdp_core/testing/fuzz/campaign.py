@@ -123,10 +123,10 @@ class Campaign:
         self._seed = seed * shard.of + shard.number
         self._database = database
         self._name = name
+        # The outcome of each example, by its repr: each example is tried once.
         self._outcomes: dict[str, Outcome] = {}
-        """The outcome of each example, by its repr: each example is tried once."""
+        # The laws that the client is known to break.
         self._known: set[str] = set()
-        """The laws that the client is known to break."""
 
     def finds(self) -> Iterator[CampaignFind]:
         """Search, and yield each find as soon as it is made."""

@@ -135,12 +135,12 @@ class ConductedClient:
         self._sessions: dict[str | None, int] = {None: 0}
         self._arrived: Counter[tuple[str | None, str]] = Counter()
         self._delivered: Counter[tuple[str | None, str]] = Counter()
+        # For each command id of a session: the command's number among those of its method there.
         self._commands: dict[tuple[str | None, object], int] = {}
-        """For each command id of a session: the command's number among those of its method there."""
         self._names: dict[int, Tell] = {}
         self.has_sent = False
+        # The number of replies that were ready for the client when it disconnected.
         self.unread = 0
-        """The number of replies that were ready for the client when it disconnected."""
         end.on_message(conductor.wake)
 
     # ── its link ─────────────────────────────────────────────────────────────────────────────────────────────────────

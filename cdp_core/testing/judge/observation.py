@@ -75,10 +75,10 @@ class _Observed:
         self._entries = fake.command_log(client) if observed else ()
         self._delivered = fake.delivered(client)
         ends = self._delivered.session_ends()
+        # For each session: the number of the delivery that reported its end, or the end of a session above it.
         self._ends = {session: ends[end] for session, end in fake.ended_sessions(client).items() if end in ends}
-        """For each session: the number of the delivery that reported its end, or the end of a session above it."""
+        # For each session: the numbers of the deliveries that reported a crash of its process.
         self._crashes: dict[str | None, list[int]] = {}
-        """For each session: the numbers of the deliveries that reported a crash of its process."""
         for note in self._delivered.events:
             if note.method.endswith("Crashed"):
                 self._crashes.setdefault(note.session_id, []).append(note.number)

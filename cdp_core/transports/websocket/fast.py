@@ -49,8 +49,8 @@ class FastWebSocketTransport(WebSocketTransport):
         self._tap = TapStream(self)
         self._early: list[Payload] = []
         self._receiving = False
+        # An error that reading met after messages that are still to be delivered.
         self._fault: OSError | None = None
-        """An error that reading met after messages that are still to be delivered."""
         self._peer_close: int | None = None
 
     def stream_below(self) -> trio.abc.Stream:

@@ -142,7 +142,7 @@ async def test_on_a_session_with_a_claim_fetch_is_not_switched(on_root: bool) ->
         async with session.claim_fetch(patterns=DOCUMENTS, name="bridge"):
             before = len(fetched(fake))
             for command in ("Fetch.enable", "Fetch.disable", fetch.enable(), fetch.disable()):
-                with pytest.raises(InvalidArgument, match=r"\(bridge\); use claim_fetch\(patterns=…\)"):
+                with pytest.raises(InvalidArgument, match=r"\(bridge\); to intercept requests use claim_fetch"):
                     await session.send(command)
             with pytest.raises(InvalidArgument, match=r"use claim_fetch\(patterns=…\)"):
                 async with session.enabled("Fetch"):

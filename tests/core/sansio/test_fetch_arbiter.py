@@ -142,7 +142,7 @@ def test_fetch_is_either_shared_or_used_directly() -> None:
     arbiter.check_command("Fetch.disable")
     arbiter.claim([ALL], auth=False, name="bridge")
     for method in ("Fetch.enable", "Fetch.disable"):
-        with pytest.raises(InvalidArgument, match=r"\(bridge\); use claim_fetch\(patterns=…\)"):
+        with pytest.raises(InvalidArgument, match=r"\(bridge\); to intercept requests use claim_fetch\(patterns=…\)"):
             arbiter.check_command(method)
 
 
@@ -167,8 +167,11 @@ def test_an_invalid_claim_is_refused_and_changes_nothing(patterns: Any, auth: bo
 @pytest.mark.parametrize(
     ("pattern", "more", "owned"),
     [
-        ({"urlPattern": "https://ads.example/?"}, {}, False),
+        ({"urlPattern": "https://ads.example/?"}, {}, True),
         ({"urlPattern": "https://ads.exampl?/"}, {}, True),
+        ({"urlPattern": "https://ads.examp?/"}, {}, False),
+        ({"urlPattern": "https://ads.examp??/"}, {}, True),
+        ({"urlPattern": r"https://ads.example/\?"}, {}, False),
         ({"urlPattern": "https://*.example/"}, {}, True),
         ({"urlPattern": r"https://ads\.example\/"}, {}, True),
         ({"urlPattern": r"*\*"}, {}, False),
@@ -220,7 +223,7 @@ def test_a_refused_answer_leaves_the_request_with_its_owner_and_its_time_limit()
     arbiter.paused(pause(), 0.0)
     arbiter.answer(ads, "Fetch.fulfillRequest", {"requestId": "r1", "responseCode": 5}, 0.0)
     assert arbiter.answered("r1", refusal("Invalid parameters"), 1.0) == ()
-    assert arbiter.next_deadline() == PATIENCE
+    assert arbiter.next_deadline() == 1.0 + PATIENCE
     assert sent(arbiter.answer(ads, "Fetch.failRequest", FAIL, 2.0)) == [("Fetch.failRequest", FAIL)]
 
 
@@ -267,9 +270,52 @@ def test_a_challenge_is_not_failed() -> None:
 
 def test_a_refused_enable_of_other_code_leaves_fetch_free() -> None:
     arbiter = FetchArbiter()
-    arbiter.check_command("Fetch.enable")
-    arbiter.enable_ended(refusal("Invalid parameters"))
+    ended = arbiter.check_command("Fetch.enable")
+    ended(refusal("Invalid parameters"))
+    ended(refusal("Invalid parameters"))
     arbiter.claim([ALL], auth=False, name="x")
+
+
+def test_of_two_enables_of_other_code_one_may_be_refused() -> None:
+    arbiter = FetchArbiter()
+    first, second = arbiter.check_command("Fetch.enable"), arbiter.check_command("Fetch.enable")
+    first(refusal("Invalid parameters"))
+    second(ENDED)
+    with pytest.raises(InvalidArgument, match="is enabled on this session already"):
+        arbiter.claim([ALL], auth=False, name="x")
+
+
+def test_a_refused_taking_of_the_body_takes_nothing() -> None:
+    arbiter, (ads,) = claimed(ADS)
+    arbiter.paused(pause(), 0.0)
+    arbiter.check_command("Fetch.takeResponseBodyAsStream", {"requestId": "r1"})(refusal("Invalid parameters"))
+    assert sent(arbiter.pass_on(ads, "r1", 1.0)) == CONTINUE
+
+
+def test_a_claim_that_asks_for_the_response_gets_it() -> None:
+    arbiter, (ads, every) = claimed(ADS, ALL)
+    arbiter.paused(pause(), 0.0)
+    arbiter.answer(ads, "Fetch.continueRequest", {"requestId": "r1", "interceptResponse": True}, 1.0)
+    arbiter.answered("r1", ENDED, 1.0)
+    response = pause(responseStatusCode=200)
+    assert arbiter.paused(response, 2.0) == (Give(claim=ads, event=response),)
+    arbiter.answer(ads, "Fetch.continueResponse", {"requestId": "r1", "responseCode": 201}, 3.0)
+    arbiter.answered("r1", ENDED, 3.0)
+    assert sent(arbiter.paused(response, 4.0)) == CONTINUE
+    assert every not in {each.claim for each in arbiter.paused(response, 5.0) if isinstance(each, Give)}
+
+
+def test_an_expired_request_goes_to_the_browser_and_to_no_other_claim() -> None:
+    arbiter, (_ads, _every) = claimed(ADS, ALL)
+    arbiter.paused(pause(), 0.0)
+    assert sent(arbiter.due(PATIENCE)) == CONTINUE
+
+
+def test_a_long_url_is_matched_in_linear_time() -> None:
+    """A pattern with many stars against a URL of a page's choice (a regular expression would take minutes)."""
+    arbiter = FetchArbiter()
+    arbiter.claim([{"urlPattern": "*/a/*/b/*/a/*/b/*x"}], auth=False, name="x")
+    assert sent(arbiter.paused(pause(url="https://x.example/" + "a/b/" * 5_000), 0.0)) == CONTINUE
 
 
 # ── the laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -86,9 +86,11 @@ def test_the_first_claim_of_a_connection_is_announced_once() -> None:
     there = Connection()
     there.claim(User())
     there.claim(User(), B)
-    assert there.notified == ["first"]
+    assert there.notified.count("first") == 1
+    assert there.notified[0] == "first"
+    there.notified.clear()
     there.pause()
-    assert there.notified == ["first", "deadline"]
+    assert there.notified == ["deadline"]
 
 
 def test_claims_on_different_sessions_do_not_concern_each_other() -> None:
@@ -217,6 +219,43 @@ def test_an_answer_to_a_session_that_has_ended_raises_for_its_caller_alone() -> 
     claimed.release()
 
 
+def test_an_answer_that_is_too_big_leaves_the_request_with_its_owner_and_its_time_limit() -> None:
+    there, user = Connection(), User()
+    claimed = there.claim(user)
+    there.pause()
+    there.gone.add(A)
+    there.notified.clear()
+    with pytest.raises(SessionGone):
+        claimed.answer("Fetch.fulfillRequest", {"requestId": "r", "body": "x"}, User())
+    assert there.notified == ["deadline"]
+    there.gone.clear()
+    assert there.claims.next_deadline() == PATIENCE
+    assert claimed.answer("Fetch.failRequest", {"requestId": "r"}, User())
+
+
+def test_a_refusal_after_the_time_limit_sets_a_new_one() -> None:
+    there, user = Connection(), User()
+    claimed = there.claim(user)
+    there.pause()
+    claimed.answer("Fetch.failRequest", {"requestId": "r"}, User())
+    there.now = 12.0
+    there.notified.clear()
+    there.waiters[-1].settle(REFUSED)
+    assert there.notified == ["deadline"]
+    assert there.claims.next_deadline() == 12.0 + PATIENCE
+
+
+def test_what_was_continued_without_an_owner_or_in_time_is_counted() -> None:
+    there = Connection()
+    there.claim(User(takes=True))
+    there.claims.claim(B, [{"urlPattern": "nothing"}], auth=False, name="x", claimant=User(), waiter=User())
+    there.pause("r", B)
+    there.pause("s", A)
+    there.now = PATIENCE
+    there.claims.due()
+    assert (there.claims.unclaimed, there.claims.expired) == (1, 1)
+
+
 # ── commands of other code ───────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -239,7 +278,7 @@ def test_an_enable_of_other_code_forbids_claims_unless_it_was_refused(outcome: A
     if refused:
         with pytest.raises(InvalidArgument, match="is enabled on this session already"):
             there.claim(User())
-        assert there.claims.check_command(A, "Fetch.disable", {}, waiter) is waiter
+        there.claims.check_command(A, "Fetch.disable", {}, waiter).settle(DONE)
     there.claim(User())
 
 

@@ -115,7 +115,7 @@ async def test_a_navigation_that_is_stopped_raises(new_page: NewPage, site: str)
 async def test_a_timeout_says_why(new_page: NewPage, site: str) -> None:
     page = await new_page()
     await page.navigate(f"{site}/")
-    with pytest.raises(NavigationTimedOut, match=r"Page\.navigate is not answered|the server has not answered"):
+    with pytest.raises(NavigationTimedOut, match="the server has not answered"):
         await page.navigate(f"{site}/slow", timeout=1.0)
     await page.send("Page.stopLoading")
     assert (await page.navigate(f"{site}/", timeout=20.0)).phase == "complete"

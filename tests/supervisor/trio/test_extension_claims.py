@@ -234,7 +234,7 @@ async def test_on_a_session_with_a_claim_calls_and_extensions_do_not_switch_fetc
 
     guard = Guard(rule)
     async with open_supervisor(site.dial, extensions=[guard]) as supervisor:
-        with pytest.raises(InvalidArgument, match=r"\(extension guard\); use claim_fetch\(patterns=…\)"):
+        with pytest.raises(InvalidArgument, match=r"\(extension guard\); to intercept requests use claim_fetch"):
             await supervisor.call("Fetch.enable")
         await site.shop(supervisor)
         refused = next(each for each in guard.heard if isinstance(each, Replied)).outcome

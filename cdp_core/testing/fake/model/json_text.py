@@ -128,8 +128,8 @@ class _Reader:
     def __init__(self, text: str, errors: str) -> None:
         self._text = text
         self._errors = errors
+        # The bounds of the current token.
         self._start = self._end = 0
-        """The bounds of the current token."""
 
     def read(self) -> Any:
         value = self._value()
