@@ -72,9 +72,6 @@ class PausedRequest:
         """Pass the request to the next claim that matches, or to the browser; no effect if it is over."""
         self._claim._pass_on(str(self.params["requestId"]))
 
-    def __repr__(self) -> str:
-        return f"<PausedRequest {str(self.params.get('requestId'))[:64]}>"
-
 
 class FetchClaim:
     """The paused requests of one claim, as an async iterator."""
@@ -94,12 +91,11 @@ class FetchClaim:
     def __aiter__(self) -> FetchClaim:
         return self
 
-    async def __anext__(self) -> PausedRequest:
-        return PausedRequest(self, await self._waiting.receive())
-
     async def receive(self) -> PausedRequest:
         """Wait for the next paused request. Raises the error of the session or link when that ends."""
-        return await self.__anext__()
+        return PausedRequest(self, await self._waiting.receive())
+
+    __anext__ = receive
 
     async def _answer(self, method: str, params: Json) -> None:
         assert self._claimed is not None

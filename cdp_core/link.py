@@ -20,6 +20,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -148,7 +149,7 @@ class Link(Generic[S]):
         self.unobserved_refusals = 0
         self.tap_failure: TapFailed | None = None
         self.on_tap_failure: Callable[[], None] = lambda: None
-        self.fetch = FetchClaims(self._send_for_claims, trio.current_time)
+        self.fetch = FetchClaims(partial(self.command, bounded=False, of_claims=True), trio.current_time)
         self.ended = trio.Event()
         self._transport = transport
         self._direct = transport if isinstance(transport, DirectTransport) else None
@@ -219,11 +220,6 @@ class Link(Generic[S]):
             self.abandon(command_id)
             raise
         return command_id
-
-    def _send_for_claims(
-        self, method: str, params: Mapping[str, Any] | None, session_id: SessionId | None, waiter: Waiter, /
-    ) -> None:
-        self.command(method, params, session_id, waiter, bounded=False, of_claims=True)
 
     def _take_back(self, text: bytes) -> None:
         """Remove the message that was added last: its sender gets an error, so it must not go out."""

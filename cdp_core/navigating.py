@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 Until = Literal["loading", "interactive", "complete", "network_idle"]
 GRACE: Final = 1.0
 """Seconds for a commit after loading has stopped: it may be the document before (about:blank) that stopped."""
-CAPACITY: Final = 100_000
-"""Events of one navigation that may wait; a page has a few for each frame."""
 
 
 async def navigate(session: PageSession, url: str, until: Until, timeout: float | None) -> LoadState:  # noqa: ASYNC109
@@ -61,7 +59,7 @@ class _Navigation:
             await session.send("Page.enable")
             if self._until == "network_idle":
                 await session.send("Page.setLifecycleEventsEnabled", {"enabled": True})
-            with session.subscribe("Page.frameNavigated", *EVENTS, capacity=CAPACITY, where=self._concerns) as events:
+            with session.subscribe("Page.frameNavigated", *EVENTS, capacity=100_000, where=self._concerns) as events:
                 self._awaits = "Page.navigate"
                 reply = await session.send("Page.navigate", {"url": url})
                 self._awaits = ""

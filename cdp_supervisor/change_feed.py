@@ -17,8 +17,8 @@ class ChangeFeed:
     """Pushes each change to the subscriptions for its kind."""
 
     def __init__(self) -> None:
+        # Replaced, never changed in place: a `publish` under way goes on with the subscriptions it began with.
         self.subscriptions: tuple[tuple[tuple[type[Change], ...], Subscription[Any]], ...] = ()
-        """Replaced, never changed in place: a `publish` under way goes on with the subscriptions it began with."""
 
     def subscribe(self, kinds: tuple[type[Change], ...], capacity: int) -> Subscription[Any]:
         """Subscribe to the changes from now on, of these kinds; no kind means all changes."""

@@ -36,6 +36,7 @@ from cdp_core import (
     Output,
     PageSession,
     SessionClosed,
+    SessionGone,
     Subscription,
     Transport,
     open_browser_session,
@@ -335,8 +336,10 @@ class Driver:
 
     # ── the port of the state machine ────────────────────────────────────────────────────────────────────────────────
 
-    def fetch_claims(self) -> FetchClaims | None:
-        return None if self._link is None else self._link.fetch
+    def fetch_claims(self) -> FetchClaims:
+        if self._link is None:
+            raise SessionGone("The link is down.", reason="link_down", session_id="")
+        return self._link.fetch
 
     def share(self, effect: Shared) -> None:
         if self._shared is not None:

@@ -12,8 +12,8 @@ it), `receive` returns True only for a reply to a command of the supervisor, and
 With `sessions="adopt"` the engine follows the sessions that the client attaches and never sends
 `Target.setAutoAttach`, since the last one on a connection wins.
 
-With `sessions="adopt"` the other client's commands are not seen, so extensions can claim requests (`ClaimFetch`) only
-with `fetch="ours"`: then the client must not use Fetch.
+`fetch` says whose Fetch is: "ours" lets extensions claim requests (`ClaimFetch`), "other" forbids it, since the commands of
+the other client are not seen. The default is "ours", and with `sessions="adopt"` it is "other".
 
 `record=partial(recorder, writer)` (recording.py) records the inputs, for `replay`.
 """
@@ -31,6 +31,7 @@ from cdp_core.sansio.fetch_claims import FetchClaims
 from cdp_core.sansio.messages import CommandId, Event, Payload, SessionId
 from cdp_core.sansio.outcomes import Loss, Waiter
 from cdp_core.sansio.router import CommandDone, Output, Router, SessionClosed
+from cdp_supervisor.extension_claims import NOT_OURS
 from cdp_supervisor.performing import IGNORED, Performer, Shared, commands_of
 from cdp_supervisor.sansio.changes import Change
 from cdp_supervisor.sansio.console import ConsoleRing
@@ -236,9 +237,12 @@ class _Port:
     def __init__(self, first_command_id: int, *, may_claim: bool) -> None:
         self.first_command_id = first_command_id
         self.may_claim = may_claim
+        self.at = Instant(mono=0.0)
+        self.sender = self
+        self.mono, self.wall = lambda: self.at.mono, lambda: self.at.wall
         self.claims = FetchClaims(self._send, lambda: self.at.mono)
         self.router = Router(first_command_id=first_command_id)
-        self.at = Instant(mono=0.0)
+        self.router.lost(Loss(kind="connection", reason="link_down", detail="The link is down."))  # until `link_up`
         self.out: list[bytes] = []
         self.answers: dict[int, Answer] = {}
         self.changes: list[Change] = []
@@ -251,18 +255,8 @@ class _Port:
         self.out.clear()
         self.wants_link, self.wants_end = False, ""
 
-    def mono(self) -> float:
-        return self.at.mono
-
-    def wall(self) -> float:
-        return self.at.wall
-
     def fed(self, state: State) -> None:
         """The caller asks for the next deadline itself."""
-
-    @property
-    def sender(self) -> _Port:
-        return self
 
     def command(
         self,
@@ -284,8 +278,10 @@ class _Port:
         self.out.append(text)
         return command_id
 
-    def fetch_claims(self) -> FetchClaims | None:
-        return self.claims if self.may_claim else None
+    def fetch_claims(self) -> FetchClaims:
+        if not self.may_claim:
+            raise InvalidArgument(NOT_OURS)
+        return self.claims
 
     def abandon(self, command_id: CommandId) -> None:
         self.router.abandon(command_id)

@@ -32,20 +32,18 @@ class ExtensionClaims:
         self._ended = ended
         self._claims: dict[tuple[str, str], tuple[_Claimant, Claimed]] = {}
 
-    def claim(self, effect: ClaimFetch, claims: FetchClaims | None) -> None:
-        """Claim requests, or report why not. None: claims are not possible on this connection."""
+    def claim(self, effect: ClaimFetch, claims_of_link: Callable[[], FetchClaims]) -> None:
+        """Claim requests, or report why not."""
         self.release(effect.extension, effect.key)
         claimant = _Claimant(self, effect.extension, effect.key)
         try:
-            if claims is None:
-                raise InvalidArgument(NOT_OURS)
             name = f"extension {effect.extension}"
-            claimed = claims.claim(
+            claimed = claims_of_link().claim(
                 effect.session_id, effect.patterns, auth=effect.auth, name=name, claimant=claimant, waiter=claimant
             )
             self._claims[effect.extension, effect.key] = claimant, claimed
         except CdpError as error:
-            self.feed(FetchEnded, claimant, reason=str(error))
+            self.feed(FetchEnded, claimant, reason=str(error), unsent=True)
 
     def answer(self, effect: AnswerFetch, waiter: Waiter) -> None:
         """Answer a request; `waiter` gets the outcome. Raises CdpError if nothing was sent."""

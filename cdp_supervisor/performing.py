@@ -93,8 +93,8 @@ class Port(Protocol):
         """Where commands go now."""
         ...
 
-    def fetch_claims(self) -> FetchClaims | None:
-        """Return the claims of the connection; None if none are possible."""
+    def fetch_claims(self) -> FetchClaims:
+        """Return the claims of the connection. Raises CdpError if none are possible now."""
         ...
 
     def share(self, effect: Shared, /) -> None:
@@ -128,10 +128,15 @@ class NoLink:
     """Where commands go while there is no link."""
 
     def command(
-        self, _method: str, _params: object, session_id: SessionId | None, _waiter: Waiter, *, bounded: bool
+        self,
+        _method: str,
+        _params: object,
+        session_id: SessionId | None,
+        _waiter: Waiter,
+        *,
+        bounded: bool,  # noqa: ARG002
     ) -> CommandId:
         """Raise SessionGone."""
-        del bounded
         raise SessionGone("The link is down.", reason="link_down", session_id=session_id or "")
 
     def abandon(self, command_id: CommandId, /) -> None:
@@ -180,6 +185,7 @@ class Performer(Runner):
     def link_ended(self) -> None:
         """Forget the commands of a link that is over: `LinkDown` ends their tickets."""
         self._sent.clear()
+        self._claims.release_all()
 
     def _feed_now(self, kind: Any, **fields: Any) -> None:
         self.feed(kind(at=self.now(), generation=self.generation, **fields))
@@ -218,7 +224,7 @@ class Performer(Runner):
 
     def _claim(self, effect: Claiming) -> None:
         if isinstance(effect, ClaimFetch):
-            self._claims.claim(effect, self._port.fetch_claims())
+            self._claims.claim(effect, self._port.fetch_claims)
         elif isinstance(effect, ReleaseFetch):
             self._claims.release(effect.extension, effect.key)
         else:
@@ -246,7 +252,7 @@ class Performer(Runner):
     def _not_sent(self, ticket: int, error: CdpError) -> None:
         if ticket:
             self.command_ended(ticket, NotSent(error=error))
-        else:  # an extension gets no `CommandEnded`: it would send again at once
+        else:  # without `reply_to` an extension gets no input: it would send again at once
             self.unsent += 1
 
 

@@ -148,7 +148,7 @@ INPUTS: Final[Mapping[str, tuple[Any, Mapping[str, _Form]]]] = {
         ),
         (SessionClosed, {"session_id": _TEXT, "reason": _TEXT}),
         (FetchExpired, {"extension": _TEXT, "key": _TEXT, "request_id": _TEXT}),
-        (FetchEnded, {"extension": _TEXT, "key": _TEXT, "reason": _TEXT}),
+        (FetchEnded, {"extension": _TEXT, "key": _TEXT, "reason": _TEXT, "unsent": _FLAG}),
         (RequestCancelled, {"request_id": _COUNT}),
         (TimePassed, {}),
     )

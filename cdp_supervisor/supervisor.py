@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar, overload
+from typing import Any, Final, Literal, TypeVar, cast, overload
 
 import trio
 
@@ -156,8 +156,7 @@ class Supervisor:
         InvalidArgument.
         """
         request = RespondToDialog(action=action, prompt_text=prompt_text, dialog_id=dialog_id)
-        answered: DialogView = await self._driver.request(request)
-        return answered
+        return cast("DialogView", await self._driver.request(request))
 
     async def set_policy(self, policy: Policy) -> None:
         """Set the policy for dialogs, also for those that are open."""
@@ -257,19 +256,17 @@ class Supervisor:
 
     async def _request_call(self, request: Call, parse: Callable[[Json], Any] | None) -> Json:
         try:
-            result: Json = await self._driver.request(request)
+            return cast("Json", await self._driver.request(request))
         except BlockedByDialog as blocked:
             if isinstance(blocked.call, str):
                 blocked.call = BlockedCall(self._driver, blocked.call, request.method, parse)
             raise
-        return result
 
     # ── extensions ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def ask_extension(self, extension: str, question: Mapping[str, Any]) -> Json:
         """Return an extension's answer to a question, both as JSON. Raises InvalidArgument if there is none."""
-        answered: Json = await self._driver.request(AskExtension(extension=extension, question=question))
-        return answered
+        return cast("Json", await self._driver.request(AskExtension(extension=extension, question=question)))
 
     # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

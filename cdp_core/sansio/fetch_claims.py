@@ -61,14 +61,12 @@ class Claimed:
 
     def pass_on(self, request_id: str) -> None:
         """Pass a request on, unchanged; nothing happens if it is over."""
-        session = self._session
-        session.perform(session.arbiter.pass_on(self._number, request_id, session.now()))
+        self._session.perform(self._session.arbiter.pass_on(self._number, request_id, self._session.now()))
 
     def release(self) -> None:
         """End the claim: what it holds is passed on. Idempotent."""
-        session = self._session
-        session.claimants.pop(self._number, None)
-        session.perform(session.arbiter.release(self._number, session.now()))
+        self._session.claimants.pop(self._number, None)
+        self._session.perform(self._session.arbiter.release(self._number, self._session.now()))
 
 
 class FetchClaims:

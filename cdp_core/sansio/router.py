@@ -133,8 +133,8 @@ class Router:
         self._first_id = first_command_id
         self._last_id = first_command_id - 1
         self._max_send_bytes = max_send_bytes
+        # The commands that have not ended: session, method, waiter. Only the router changes it.
         self.waiting: dict[CommandId, tuple[SessionId | None, str, Any]] = {}
-        """The commands that have not ended: session, method, waiter. Only the router changes it."""
         self._sessions: dict[SessionId | None, _Session | None] = {None: None}
         self._loss: Loss | None = None
         self._abandoned = self._late = self._dead_by_refusal = 0

@@ -93,8 +93,8 @@ class FrameReader:
         check_limit(max_message_bytes)
         self.violation: Violation | None = None
         self.large_messages = 0
+        # The violation of a message that is too big, while its first bytes may still be missing.
         self.refused: Violation | None = None
-        """The violation of a message that is too big, while its first bytes may still be missing."""
         self.controls: list[ControlFrame] = []
         self._limit = max_message_bytes
         self._rest = b""
@@ -102,8 +102,8 @@ class FrameReader:
         # The large frame that is being received, and its buffer, which is kept for the next one.
         self._buffer = bytearray()
         self._filled = 0
+        # The length of the large frame that is being received, or 0.
         self.large_frame = 0
-        """The length of the large frame that is being received, or 0."""
         self._head = 0
         self._lent = False
 

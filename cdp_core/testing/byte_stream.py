@@ -20,8 +20,8 @@ class ByteStream:
 
     def __init__(self, faults: Iterable[Fault], client: int) -> None:
         own = [fault for fault in faults if fault.client in (0, client)]
+        # How many messages to send at once, if that many are ready; 0 for no such limit.
         self.batch_size = max((fault.messages for fault in own if isinstance(fault, Merge)), default=0)
-        """How many messages to send at once, if that many are ready; 0 for no such limit."""
         self._piece_size = min((fault.octets for fault in own if isinstance(fault, Split)), default=0)
 
     def pieces(self, framed: list[bytes]) -> Iterator[bytes]:

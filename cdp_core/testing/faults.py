@@ -279,8 +279,8 @@ class LinkFaults:
 
     def __init__(self, faults: Iterable[Fault], client: int) -> None:
         own = [fault for fault in faults if fault.client in (0, client)]
+        # The faults that matched a message, in the order of matching.
         self.matched_faults: list[Fault] = []
-        """The faults that matched a message, in the order of matching."""
         self._skipped: dict[type[Fault], set[tuple[str | None, str]]] = {Refuse: set(), Drop: set()}
         self._calls = _by_method(own, events=False)
         self._events = _by_method(own, events=True)

@@ -35,8 +35,8 @@ class _SecondClient:
     """One session on one page, which answers the dialogs that it saw, one at a time."""
 
     def __init__(self, page: str) -> None:
+        # The frames of the dialogs without an answer, in the order of opening.
         self.open: list[str] = []
-        """The frames of the dialogs without an answer, in the order of opening."""
         self._page = page
         self._session = ""
         self._last = self._checked = 0

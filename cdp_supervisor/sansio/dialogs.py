@@ -62,7 +62,7 @@ def opened(
     older: list[Dialog] = []
     if page.dialogs and session_id is not None and via == "native":
         page = _settle_older(transition, page, session_id, frame_id)
-        older = [each for each in page.dialogs if each.phase in ("open", "answering", "unanswerable")]
+        older = [each for each in _native(page) if each.phase in ("open", "answering", "unanswerable")]
     if len(page.dialogs) >= limits.dialogs_kept:
         transition.count("dialogs_left_out")
         return None
@@ -100,7 +100,7 @@ def opened(
 def _settle_older(transition: Transition, page: Page, session_id: SessionId, frame_id: str) -> Page:
     """Settle the dialogs of a page that the opening of another one proves to be over."""
     process = transition.process_of(page, frame_id) or session_id
-    for other in page.dialogs:
+    for other in _native(page):
         if other.phase == "unanswerable" and transition.process_of(page, other.frame_id) == process:
             _move(transition, other.id, "page_replies")  # its renderer process runs scripts again
         elif other.phase == "closed" or (other.frame_id == frame_id and other.phase == "answered"):
@@ -114,7 +114,7 @@ def closed(transition: Transition, page: Page, params: DialogClosedParams) -> No
     dialog = _matching_dialog(page, params.frame_id)
     if dialog is None:
         transition.count("closed_without_opening")
-        _supersede(transition, page.dialogs)
+        _supersede(transition, _native(page))
         return
     accepted = params.result
     elsewhere = "other_client" if accepted or params.user_input else "closed_elsewhere"
@@ -126,13 +126,18 @@ def closed(transition: Transition, page: Page, params: DialogClosedParams) -> No
     else:
         _apply_move(transition, page, dialog, "closed", elsewhere)
     if len(page.dialogs) > 1:
-        _supersede(transition, [each for each in page.dialogs if each.number > dialog.number])
+        _supersede(transition, [each for each in _native(page) if each.number > dialog.number])
+
+
+def _native(page: Page) -> list[Dialog]:
+    """Return the dialogs that the browser knows: its events are about no other."""
+    return [each for each in page.dialogs if each.via == "native"]
 
 
 def _matching_dialog(page: Page, frame_id: str) -> Dialog | None:
     """Return the dialog that closed; of two in one frame (its next document's too), the answerable one."""
     found: Dialog | None = None
-    for each in page.dialogs:
+    for each in _native(page):
         if (not frame_id or each.frame_id == frame_id) and each.phase != "closed":
             if each.why != "superseded":
                 return each

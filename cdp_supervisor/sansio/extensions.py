@@ -9,8 +9,9 @@
         def next_deadline(self, state): return None
         def view(self, state): return {"guids": list(state)}
 
-An extension receives each input after the supervisor's own rules. Its effects may be `Send`, `Note`, and, for dialogs
-of its own, `OpenDialog` and `EndDialog`; at most `MAX_SENDS` (wanted_effects.py) commands for one input. What it sends when a session opens
+An extension receives each input after the supervisor's own rules. Its effects may be `Send` and `Note`; for requests
+`ClaimFetch`, `AnswerFetch` and `ReleaseFetch`; for dialogs of its own `OpenDialog` and `EndDialog`; at most `MAX_SENDS`
+(wanted_effects.py) commands for one input. What it sends when a session opens
 goes out before the target is resumed. A `Send` with `reply_to` brings a `Replied` with this tag. At the stop it
 receives `Stopping`, and may then send `MAX_SENDS_AT_STOP` commands within `STOP_SECONDS`, before the link is released.
 
@@ -25,6 +26,7 @@ An extension that raises, or asks for more, is disabled; the snapshot shows why,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
@@ -35,7 +37,6 @@ from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import effects, wanted_effects
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
-    DialogAnswered,
     ExtensionInput,
     FetchEnded,
     FetchExpired,
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 
 MAX_SENDS_AT_STOP: Final = 32
 """Commands of one extension from `Stopping` to the release of the link."""
+MAX_WANTED: Final = 100
+"""Effects that one input may bring from one extension."""
 MAX_UNSENT: Final = 32
 """Consecutive commands of one extension that could not be sent: one that sends again on each failure never ends."""
 STOP_SECONDS: Final = 1.0
@@ -153,12 +156,14 @@ def _feed_one(transition: Transition, place: int, input: ExtensionInput) -> None
 def _take_over(transition: Transition, place: int, state: Any, wanted: Iterable[Any]) -> None:
     """Perform the effects of an extension and keep its state, or disable it."""
     hosted = transition.state.extensions[place]
-    orders = tuple(wanted)
+    orders = tuple(islice(wanted, MAX_WANTED + 1))
     deadline = hosted.extension.next_deadline(state)
     reason = wanted_effects.violation(orders) if orders else ""
     sends = sum(isinstance(each, wanted_effects.COMMANDS) for each in orders)
     at_stop = hosted.sent_at_stop + sends if transition.state.stopping is not None else 0
-    if not (deadline is None or is_finite(deadline)):
+    if len(orders) > MAX_WANTED:
+        reason = f"it wanted more than {MAX_WANTED} effects for one input"
+    elif not (deadline is None or is_finite(deadline)):
         reason = "its deadline is not a finite number"
     elif at_stop > MAX_SENDS_AT_STOP:
         reason = f"it sent {at_stop} commands after Stopping"
@@ -181,7 +186,9 @@ def _perform(transition: Transition, name: str, order: Wanted) -> None:
         transition.emit(order)
     elif isinstance(order, (effects.OpenDialog, effects.EndDialog)):
         transition.dialogs = (*transition.dialogs, (name, order))
-    elif isinstance(order, (effects.ClaimFetch, effects.ReleaseFetch)):
+    elif isinstance(order, effects.ClaimFetch):
+        transition.emit(replace(order, extension=name, patterns=tuple(map(plain_object, order.patterns))))
+    elif isinstance(order, effects.ReleaseFetch):
         transition.emit(replace(order, extension=name))
     elif isinstance(order, effects.AnswerFetch):
         ticket = 0
@@ -206,6 +213,11 @@ def _disable(transition: Transition, place: int, reason: str) -> None:
     transition.cancel(("extension", hosted.extension.name))
     if hosted.claims:
         transition.emit(effects.ReleaseFetch(extension=hosted.extension.name))
+    for page in transition.state.pages.values():
+        for dialog in page.dialogs:
+            if dialog.extension == hosted.extension.name:
+                over = effects.EndDialog(key=dialog.key, answered=False, reason="extension_disabled")
+                transition.dialogs = (*transition.dialogs, (dialog.extension, over))
     _put(transition, place, replace(hosted, off=reason))
 
 
@@ -222,27 +234,30 @@ def _place_of(transition: Transition, name: str) -> int | None:
     return None
 
 
-def replied(transition: Transition, ticket: Ticket, _number: int, outcome: Any) -> None:
-    """Feed an extension the end of a command that it sent with a tag."""
-    place = _place_of(transition, ticket.extension)
+def feed_named(transition: Transition, name: str, input: ExtensionInput, *, unsent: bool | None = None) -> None:
+    """Feed one extension, unless it is disabled.
+
+    `unsent` says that the input reports a command or a claim that could not be sent. An extension that goes on sending
+    after MAX_UNSENT of them in a row is disabled: it would never end.
+    """
+    place = _place_of(transition, name)
     if place is None:
         return
     hosted = transition.state.extensions[place]
-    unsent = hosted.unsent + 1 if isinstance(outcome, NotSent) else 0
-    if unsent != hosted.unsent:
-        _put(transition, place, replace(hosted, unsent=unsent))
-    if unsent > MAX_UNSENT:
+    count = hosted.unsent if unsent is None else hosted.unsent + 1 if unsent else 0
+    if count > MAX_UNSENT:
         _disable(transition, place, f"it went on sending after {MAX_UNSENT} commands that could not be sent")
         return
+    if count != hosted.unsent:
+        _put(transition, place, replace(hosted, unsent=count))
+    _feed_one(transition, place, input)
+
+
+def replied(transition: Transition, ticket: Ticket, _number: int, outcome: Any) -> None:
+    """Feed an extension the end of a command that it sent with a tag."""
+    passed_on = isinstance(outcome, NotSent) and getattr(outcome.error, "reason", "") == "passed_on"
     reply = Replied(at=transition.at, generation=transition.state.generation, tag=ticket.tag, outcome=outcome)
-    _feed_one(transition, place, reply)
-
-
-def answered(transition: Transition, name: str, answer: DialogAnswered) -> None:
-    """Feed an extension the answer to a dialog of its own."""
-    place = _place_of(transition, name)
-    if place is not None:
-        _feed_one(transition, place, answer)
+    feed_named(transition, ticket.extension, reply, unsent=isinstance(outcome, NotSent) and not passed_on)
 
 
 # ── claims ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -250,9 +265,7 @@ def answered(transition: Transition, name: str, answer: DialogAnswered) -> None:
 
 def fetch_paused(transition: Transition, paused: FetchPaused) -> None:
     """Feed an extension a request that is paused for its claim."""
-    place = _place_of(transition, paused.extension)
-    if place is not None:
-        _feed_one(transition, place, replace(paused, page=page_of(transition.state, paused.event)))
+    feed_named(transition, paused.extension, replace(paused, page=page_of(transition.state, paused.event)))
 
 
 def fetch_expired(transition: Transition, expired: FetchExpired) -> None:
@@ -260,16 +273,12 @@ def fetch_expired(transition: Transition, expired: FetchExpired) -> None:
     transition.count("requests_expired")
     text = f"an extension left a request paused for {PATIENCE:g} seconds, so it was continued"
     transition.note("warning", text, extension=expired.extension, key=expired.key)
-    place = _place_of(transition, expired.extension)
-    if place is not None:
-        _feed_one(transition, place, expired)
+    feed_named(transition, expired.extension, expired)
 
 
 def fetch_ended(transition: Transition, ended: FetchEnded) -> None:
     """Feed an extension the end of its claim."""
-    place = _place_of(transition, ended.extension)
-    if place is not None:
-        _feed_one(transition, place, ended)
+    feed_named(transition, ended.extension, ended, unsent=ended.unsent or None)
 
 
 # ── ends ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -298,15 +307,15 @@ def ask(transition: Transition, received: RequestReceived, request: AskExtension
         transition.answer(received.request_id, error=_no_answer(transition, request.extension))
         return
     answering = cast("AnsweringExtension[Any]", extension)
-    value: Json = {}
+    value: Json | None = None
     try:
         state, value, wanted = answering.answer(transition.state.extensions[place].state, dict(request.question))
-        _take_over(transition, place, state, wanted)
         value = plain_object(value)
-    except InvalidArgument as error:
-        transition.answer(received.request_id, error=error)
-        return
+        _take_over(transition, place, state, wanted)
     except Exception as error:  # noqa: BLE001 - the embedder's code: only the extension is disabled
+        if isinstance(error, InvalidArgument) and value is None:  # it refuses the question
+            transition.answer(received.request_id, error=error)
+            return
         _disable(transition, place, f"its answer raised {type(error).__name__}")
     if transition.state.extensions[place].off:
         transition.answer(received.request_id, error=_no_answer(transition, request.extension))
@@ -335,9 +344,7 @@ def _schedule_extension(transition: Transition, name: str, deadline: float | Non
 
 def due(transition: Transition, name: str) -> None:
     """Feed `TimePassed` to an extension with a due deadline."""
-    place = _place_of(transition, name)
-    if place is not None:
-        _feed_one(transition, place, TimePassed(at=transition.at, generation=transition.state.generation))
+    feed_named(transition, name, TimePassed(at=transition.at, generation=transition.state.generation))
 
 
 def fold(state: State, inputs: Sequence[BrowserEvent]) -> State | None:

@@ -133,9 +133,12 @@ def context_created(transition: Transition, page: Page, session_id: SessionId, p
     if frame is not None and reported_by_other(transition, frame, session_id):
         return
     worlds = page.early_contexts.get(about.frame_id, NO_WORLDS) if frame is None else frame.worlds
-    many = len(page.early_contexts) >= transition.state.limits.frames_kept if frame is None and not worlds else False
-    if many or (world not in worlds and len(worlds) >= MOST_WORLDS):
+    if frame is None and not worlds and len(page.early_contexts) >= transition.state.limits.frames_kept:
         return
+    if world not in worlds and len(worlds) >= MOST_WORLDS:
+        worlds = Map({each: known for each, known in worlds.items() if known in page.contexts})
+        if world and len(worlds) >= MOST_WORLDS:
+            return
     made = ExecutionContext(session_id=session_id, clearings_before=page.context_clearings.get(session_id, 0))
     contexts = _without(page.contexts, worlds.get(world, "")).set(context, made)
     worlds = worlds.set(world, context)

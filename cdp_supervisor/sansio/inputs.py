@@ -119,6 +119,8 @@ class FetchEnded(OfLink, frozen=True, kw_only=True):
     extension: str
     key: str
     reason: str
+    unsent: bool = False
+    """True if the browser was sent nothing: the claim cannot be made now."""
 
 
 class RequestReceived(OfLink, frozen=True, kw_only=True):

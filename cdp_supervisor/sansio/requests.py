@@ -166,7 +166,7 @@ class AskExtension(_Checked):
     """Ask an extension; answered with the JSON that its `answer` returns."""
 
     extension: str = _field(_TEXT)
-    question: Mapping[str, Any] = _field(_OBJECT, private=True)
+    question: Mapping[str, Any] = _field(_OBJECT)
 
 
 @attrs.frozen(kw_only=True)

@@ -164,7 +164,7 @@ def _exchange_dialogs(transition: Transition) -> None:
         answers, transition.answers = transition.answers, ()
         for name, answer in answers:
             if round_number < MAX_ROUNDS:
-                extensions.answered(transition, name, answer)
+                extensions.feed_named(transition, name, answer)
             else:
                 extensions.disable(transition, name, "it opens a dialog for each answer without end")
 
@@ -403,10 +403,6 @@ REQUESTS: Final[dict[type, Callable[[Transition, RequestReceived, Any], None]]] 
 """Request → rule, from the modules of the rules; `Stop` is here, since it concerns all of them."""
 
 
-def _request_cancelled(transition: Transition, cancelled: RequestCancelled) -> None:
-    calls.request_cancelled(transition, cancelled.request_id)
-
-
 # ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 RULES: Final[dict[type, Callable[[Transition, Any], None]]] = {
@@ -420,7 +416,7 @@ RULES: Final[dict[type, Callable[[Transition, Any], None]]] = {
     FetchExpired: extensions.fetch_expired,
     FetchEnded: extensions.fetch_ended,
     RequestReceived: _request_received,
-    RequestCancelled: _request_cancelled,
+    RequestCancelled: lambda transition, cancelled: calls.request_cancelled(transition, cancelled.request_id),
 }
 """Type of input → rule. `TimePassed` has none: due deadlines run after every input."""
 

@@ -44,6 +44,9 @@ def go_on(transition: Transition) -> None:
             transition.answer(request_id, error=SupervisorStopped("stopped"))
     calls.end_all(transition, lambda: SupervisorStopped("stopped"))
     recovery.end_all(transition, lambda: SupervisorStopped("stopped"))
+    for hosted in state.extensions:
+        if hosted.claims:
+            transition.emit(effects.ReleaseFetch(extension=hosted.extension.name))
     if state.link.phase == "up" and not state.adopting:
         transition.emit(effects.Release(sessions=state.opened))
     transition.answer(state.stopping, report)

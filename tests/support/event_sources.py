@@ -197,7 +197,8 @@ class Functions:
         """Perform an effect about a claim; each extension of the laws holds one claim of a key at a time."""
         key = (order.extension, order.key)
         if isinstance(order, effects.ReleaseFetch):
-            self.claims.pop(key)[1].release()
+            for each in [each for each in self.claims if each[0] == order.extension and order.key in ("", each[1])]:
+                self.claims.pop(each)[1].release()
         elif isinstance(order, effects.AnswerFetch):
             with suppress(CdpError):
                 self.claims[key][1].answer(order.method, order.params, IGNORED)
@@ -209,7 +210,7 @@ class Functions:
                 )
                 self.claims[key] = claimant, claimed
             except CdpError as error:
-                self.feed(FetchEnded, extension=key[0], key=key[1], reason=str(error))
+                self.feed(FetchEnded, extension=key[0], key=key[1], reason=str(error), unsent=True)
 
     def output(self, output: Any) -> None:
         if isinstance(output, Event):

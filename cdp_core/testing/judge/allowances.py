@@ -55,8 +55,8 @@ class Allowances:
 
     def __init__(self, fake: FaultReporter, client: int) -> None:
         report = fake.matched_faults(client)
+        # Whether it received a message that no browser sends, or missed one that every browser sends.
         self.misled: Final = any(fault.legality == "illegal" for fault in report.faults)
-        """Whether it received a message that no browser sends, or missed one that every browser sends."""
         self._silent = any(isinstance(fault, Silence) for fault in report.faults)
         self._cut = any(isinstance(fault, Cut) for fault in report.faults)
         self._dropped = report.dropped

@@ -121,3 +121,48 @@ async def test_a_wrong_option_is_refused_and_nothing_is_sent(options: Any, why: 
         with pytest.raises(InvalidArgument, match=why):
             await page.navigate(SHOP, **options)
         assert not any(each.method == "Page.navigate" for each in fake.commands)
+
+
+# ── orders of events ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_commit_of_an_earlier_navigation_supersedes_nothing(peer: Any) -> None:
+    """Its events are queued before the reply to ours."""
+    peer.rules["Page.enable"] = peer.rules["Page.disable"] = peer.reply
+    async with peer.open() as browser:
+        page = await page_on(peer, browser)
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def navigate() -> None:
+                assert (await page.navigate(SHOP, until="loading")).loader == "ours"
+
+            command = await peer.wait_for_command("Page.navigate")
+            peer.event("Page.frameNavigated", frame(page, "old"), page.session_id)
+            peer.event("Page.frameStartedNavigating", started(page), page.session_id)
+            peer.reply(command, {"loaderId": "ours"})
+            await trio.testing.wait_all_tasks_blocked()
+            peer.event("Page.frameNavigated", frame(page, "ours"), page.session_id)
+
+
+async def test_a_page_whose_domain_is_not_enabled_is_named_as_blocked(peer: Any, autojump_clock: Any) -> None:
+    async with peer.open() as browser:
+        page = await page_on(peer, browser)
+        with pytest.raises(NavigationTimedOut, match=r"Page\.enable is not answered; a dialog, a script or an earlier"):
+            await page.navigate(SHOP, timeout=2.0)
+
+
+async def page_on(peer: Any, browser: Any) -> PageSession:
+    """Return a session that the scripted browser announced."""
+    peer.attached("S1")
+    await trio.testing.wait_all_tasks_blocked()
+    session: PageSession = browser.sessions["S1"]
+    return session
+
+
+def started(page: PageSession) -> Any:
+    return {"frameId": page.target_id, "loaderId": "ours", "navigationType": "differentDocument", "url": SHOP}
+
+
+def frame(page: PageSession, loader: str) -> Any:
+    return {"frame": {"id": page.target_id, "loaderId": loader}}

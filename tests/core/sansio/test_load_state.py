@@ -176,6 +176,14 @@ def test_odd_params_are_empty_texts(method: str, odd: Any) -> None:
     assert all(isinstance(each, str) for each in (load.loader, load.phase, load.navigating_to))
 
 
+def test_without_its_events_a_document_is_complete_or_unknown() -> None:
+    complete = LoadState(loader="a", phase="complete", network_idle=True)
+    assert load_state.unwatched(complete) is complete
+    for phase in ("loading", "interactive", "unknown"):
+        assert load_state.unwatched(LoadState(loader="a", phase=phase)) == LoadState(loader="a")  # type: ignore[arg-type]
+    assert load_state.unwatched(load_state.started(complete, "b", "reload", AT)).navigating_to == ""
+
+
 def test_a_new_document_has_a_busy_network() -> None:
     idle = LoadState(loader="a", phase="complete", network_idle=True)
     assert not load_state.committed(idle, "b").network_idle

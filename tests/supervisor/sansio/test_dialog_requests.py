@@ -228,3 +228,52 @@ def test_the_request_for_an_unknown_dialog_lists_those_of_extensions() -> None:
     error = error_of(fold, fold.asked)
     assert isinstance(error, UnknownDialog)
     assert "d-1" in str(error)
+
+
+# ── beside native dialogs ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_closed_event_of_a_native_dialog_ends_no_dialog_of_an_extension() -> None:
+    fold, _bridge = bridged()
+    opens(fold)
+    fold.opening(type="alert")
+    fold.closing()
+    (left,) = fold.pending()
+    assert (left.id, left.via, left.answerable) == ("d-1", "request", True)
+
+
+def test_a_closed_event_without_an_opening_leaves_the_dialog_of_an_extension_answerable() -> None:
+    fold, _bridge = bridged()
+    opens(fold)
+    fold.closing()
+    (left,) = fold.pending()
+    assert left.answerable
+
+
+def test_the_dialog_of_an_extension_that_opened_over_a_native_one_is_not_superseded() -> None:
+    fold, _bridge = bridged()
+    fold.opening(type="alert")
+    opens(fold)
+    fold.closing()
+    (left,) = fold.pending()
+    assert (left.via, left.answerable) == ("request", True)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_native_dialog_over_that_of_an_extension_is_not_held_and_supersedes_nothing(native: bool) -> None:
+    fold, _bridge = bridged()
+    opens(fold)
+    fold.opening(type="alert", native=native)
+    assert all(each.answerable for each in fold.pending())
+    assert not any("one of two" in each for each in fold.deadline_reasons())
+
+
+def test_the_dialogs_of_a_disabled_extension_are_over() -> None:
+    fold, _bridge = bridged()
+    opens(fold)
+    request = fold.ask(Call(method="Runtime.evaluate"))
+    assert isinstance(error_of(fold, request), BlockedByDialog)
+    opens(fold, key="")
+    assert fold.state.extensions[0].off
+    assert fold.pending() == ()
+    assert fold.end_of("d-1") == ("remote", "extension_disabled")

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
 import pytest
 
-from cdp_core.errors import InvalidArgument
+from cdp_core.errors import InvalidArgument, LocalProtocolError
 from cdp_core.sansio.messages import Event
 from cdp_core.sansio.structs import Raw, replace
 from cdp_supervisor.sansio import extensions
 from cdp_supervisor.sansio.deadlines import added, entries
-from cdp_supervisor.sansio.effects import Answer, Dial, Effect, Note, Release, Send
+from cdp_supervisor.sansio.effects import Answer, ClaimFetch, Dial, Effect, Note, Release, ReleaseFetch, Send
 from cdp_supervisor.sansio.extensions import MAX_UNSENT, Extension
-from cdp_supervisor.sansio.inputs import BrowserEvent, Input, Instant, NotSent, Replied, Stopping, TimePassed
+from cdp_supervisor.sansio.inputs import (
+    BrowserEvent,
+    FetchEnded,
+    Input,
+    Instant,
+    NotSent,
+    Replied,
+    Stopping,
+    TimePassed,
+)
 from cdp_supervisor.sansio.requests import AskExtension, Stop
 from cdp_supervisor.sansio.state import HostedExtension, initial_state
 from cdp_supervisor.sansio.step import step
@@ -656,6 +666,8 @@ def test_a_question_that_the_extension_refuses_changes_nothing() -> None:
         (KeyError("secret"), "its answer raised KeyError"),
         (({"ok": True}, (5,)), OTHER),
         (({"ok": True}, 5), "its answer raised TypeError"),
+        (({"ok": {1}}, ()), "its answer raised InvalidArgument"),
+        ((5, ()), "its answer raised InvalidArgument"),
     ],
 )
 def test_an_extension_whose_answer_fails_is_disabled_and_the_caller_gets_an_error(reply: Any, off: str) -> None:
@@ -707,3 +719,92 @@ def test_an_extension_that_raises_is_off_and_the_others_go_on(where: str) -> Non
     assert any(isinstance(each, BrowserEvent) for each in extension_state(fold, 1))
     if where != "view":
         assert isinstance(fold.answers[fold.asked].error, InvalidArgument)
+
+
+def test_an_extension_with_effects_without_end_is_disabled() -> None:
+    def endless(state: Any, got: Any) -> Any:
+        return state, itertools.repeat(note()) if type(got) is BrowserEvent else ()
+
+    fold = on_a_page(extensions=(SampleExtension(endless, events={LOG}),))
+    fold.event(LOG, on="s-P")
+    assert fold.state.extensions[0].off == f"it wanted more than {extensions.MAX_WANTED} effects for one input"
+
+
+class Claiming(SampleExtension):
+    """An extension that claims, and claims again at each end."""
+
+    def __init__(self, **changed: Any) -> None:
+        super().__init__(self.claims, events={LOG})
+        self.claim = ClaimFetch(**{"key": "k", "session_id": None, "patterns": ({"urlPattern": "*"},), **changed})
+
+    def claims(self, state: Any, got: Any) -> Any:
+        return state, (self.claim,) if isinstance(got, (BrowserEvent, FetchEnded)) else ()
+
+
+def test_an_extension_that_claims_again_whenever_it_cannot_is_disabled() -> None:
+    fold = on_a_page(extensions=(Claiming(),))
+    fold.event(LOG, on="s-P")
+    for _again in range(MAX_UNSENT + 1):
+        assert not fold.state.extensions[0].off
+        assert ClaimFetch in {type(each) for each in fold.last}
+        fold.feed(FetchEnded(at=fold.at, generation=1, extension="example", key="k", reason="gone", unsent=True))
+    assert "went on sending" in fold.state.extensions[0].off
+    assert ReleaseFetch(extension="example") in fold.last
+
+
+def test_ends_of_claims_that_were_made_do_not_count() -> None:
+    fold = on_a_page(extensions=(Claiming(),))
+    for _again in range(2 * MAX_UNSENT):
+        fold.feed(FetchEnded(at=fold.at, generation=1, extension="example", key="k", reason="detached"))
+    assert not fold.state.extensions[0].off
+
+
+class Hostile(Mapping[str, Any]):
+    """A mapping that raises when it is read."""
+
+    def __getitem__(self, _name: str) -> Any:
+        raise KeyError
+
+    def __iter__(self) -> Any:
+        raise KeyError
+
+    def __len__(self) -> int:
+        return 1
+
+
+def nested() -> Any:
+    inside: dict[str, Any] = {}
+    inside["urlPattern"] = inside
+    return inside
+
+
+@pytest.mark.parametrize("pattern", [Hostile(), nested(), "*"])
+def test_patterns_that_cannot_be_copied_disable_the_extension(pattern: Any) -> None:
+    fold = on_a_page(extensions=(Claiming(patterns=(pattern,)),))
+    fold.event(LOG, on="s-P")
+    assert fold.state.extensions[0].off.startswith("it raised ")
+
+
+def test_a_request_that_is_passed_on_to_another_claim_is_no_failure() -> None:
+    fold = on_a_page(
+        extensions=(
+            SampleExtension(
+                lambda state, got: ((*state, got), (tagged(),) if type(got) is BrowserEvent else ()), events={LOG}
+            ),
+        )
+    )
+    passed_on = NotSent(error=LocalProtocolError("It was passed on.", reason="passed_on"))
+    for _again in range(2 * MAX_UNSENT):
+        fold.event(LOG, on="s-P")
+        fold.ends(fold.state.last_ticket, passed_on)
+    assert not fold.state.extensions[0].off
+
+
+def test_at_the_stop_claims_are_released_whatever_the_link_is() -> None:
+    for adopting, down in ((False, False), (True, False), (False, True)):
+        fold = on_a_page(extensions=(Claiming(),), adopting=adopting)
+        fold.event(LOG, on="s-P")
+        if down:
+            fold.down()
+        fold.ask(Stop())
+        assert [each for each in fold.last if isinstance(each, ReleaseFetch)] == [ReleaseFetch(extension="example")]

@@ -215,6 +215,34 @@ def test_the_worlds_of_a_frame_are_limited() -> None:
     assert len(frame_of(fold).contexts) == MOST_WORLDS == len(fold.page().contexts)
     created(fold, "P", "2.1", "world 0")
     assert frame_of(fold).contexts["world 0"] == "2.1"
+    created(fold, "P", "3.1")
+    assert frame_of(fold).contexts[""] == "3.1"
+
+
+def test_worlds_that_have_ended_make_room() -> None:
+    fold = with_tree()
+    for number in range(2 * MOST_WORLDS):
+        created(fold, "P", f"1.{number}", f"world {number}")
+        fold.event("Runtime.executionContextDestroyed", on="s-P", executionContextUniqueId=f"1.{number}")
+    created(fold, "P", "2.1", "last")
+    assert frame_of(fold).contexts == {"last": "2.1"}
+
+
+def test_after_a_reconnect_only_complete_documents_are_known_to_be_so() -> None:
+    fold = with_tree("A", "B")
+    fold.event("Page.frameStoppedLoading", on="s-P", frameId="A")
+    fold.event("Page.domContentEventFired", on="s-P", timestamp=1.0)
+    starts(fold)
+    fold.down()
+    fold.passes(60.0)
+    fold.up()
+    fold.attach("P")
+    assert (load_of(fold).phase, load_of(fold, "A").phase, load_of(fold, "B").phase) == (
+        "unknown",
+        "complete",
+        "unknown",
+    )
+    assert load_of(fold).navigating_to == ""
 
 
 def test_frames_that_no_event_has_reported_are_limited_with_their_worlds() -> None:

@@ -13,7 +13,7 @@ import trio.testing
 from cdp_core import InvalidArgument, open_browser_session
 from cdp_core.sansio.structs import replace
 from cdp_core.testing import FakeBrowser
-from cdp_supervisor import SupervisorEngine, open_supervisor
+from cdp_supervisor import AskExtension, Stop, SupervisorEngine, open_supervisor
 from cdp_supervisor.sansio.effects import AnswerFetch, ClaimFetch, ReleaseFetch, Send
 from cdp_supervisor.sansio.inputs import (
     FetchEnded,
@@ -272,6 +272,33 @@ async def test_at_the_stop_the_claims_are_released_before_the_link(site: Any, bo
     assert guard.kinds()[1] is Stopping
 
 
+async def test_a_supervisor_that_gave_up_leaves_no_claim_on_a_borrowed_link(site: Any, bounded: trio.abc.Clock) -> None:
+    guard = Guard()
+    async with open_browser_session(await site.dial()) as browser:
+        async with open_supervisor(browser, extensions=[guard]) as supervisor:
+            supervisor._driver.disconnect("half_open")
+            await trio.testing.wait_all_tasks_blocked()
+        [page] = [each for each in browser.sessions.values() if each.target_type == "page"] or [None]
+        assert fetched(site)[-1] == "Fetch.disable"
+        if page is not None:
+            await page.send("Fetch.enable")
+
+
+async def test_an_extension_that_claims_again_at_each_end_does_not_hang_the_reader(
+    site: Any, bounded: trio.abc.Clock
+) -> None:
+    class Again(Guard):
+        def step(self, state: int, input: Any) -> Any:
+            if isinstance(input, (SessionOpened, FetchEnded)):
+                self.heard.append(input)
+                return state, (ClaimFetch(key="documents", session_id=None, patterns=({"url": "*"},)),)
+            return state, ()
+
+    async with open_supervisor(site.dial, extensions=[Again()]) as supervisor:
+        await site.shop(supervisor)
+        assert "went on sending" in supervisor.snapshot().extensions["guard"]["off"]
+
+
 # ── under an engine that shares a connection ─────────────────────────────────────────────────────────────────────────
 
 
@@ -302,6 +329,42 @@ def test_an_adopting_engine_refuses_claims_unless_fetch_is_ours() -> None:
     guard = Guard()
     assert "Fetch.enable" in adopting(guard, fetch="ours")
     assert guard.heard == []
+
+
+def test_an_adopting_engine_releases_its_claims_at_the_stop() -> None:
+    fake = FakeBrowser()
+    end = fake.connect()
+    engine = SupervisorEngine(sessions="adopt", extensions=[Guard()], first_command_id=1_000, fetch="ours")
+    engine.link_up(0.0)
+    (target,) = fake.truth().pages
+    attach = {"id": 1, "method": "Target.attachToTarget", "params": {"targetId": target, "flatten": True}}
+    end.receive(json.dumps(attach).encode())
+    drive(engine, end)
+    engine.request(Stop(), 0.0)
+    drive(engine, end)
+    engine.time_passed(5.0)
+    drive(engine, end, 5.0)
+    assert [each.method for each in fake.commands if each.method.startswith("Fetch.")] == [
+        "Fetch.enable",
+        "Fetch.disable",
+    ]
+
+
+def test_before_the_first_link_nothing_is_written() -> None:
+    class Early(Guard):
+        def answer(self, state: int, _question: Any) -> Any:
+            claim = ClaimFetch(key="early", session_id=None, patterns=DOCUMENTS)
+            send = Send(ticket=0, session_id=None, method="Browser.getVersion", reply_to="early")
+            return state, {}, (send, claim)
+
+    guard = Early()
+    engine = SupervisorEngine(extensions=[guard])
+    engine.request(AskExtension(extension="guard", question={}), 0.0)
+    assert engine.outgoing() == []
+    replied = next(each for each in guard.heard if isinstance(each, Replied))
+    ended = next(each for each in guard.heard if isinstance(each, FetchEnded))
+    assert isinstance(replied.outcome, NotSent)
+    assert (ended.unsent, ended.reason) == (True, "The link is down.")
 
 
 def test_an_engine_of_its_own_may_leave_fetch_to_other_code() -> None:
