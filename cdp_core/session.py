@@ -317,7 +317,7 @@ class Session:
         """Intercept requests for the block, together with other claims on this session.
 
         `patterns` are those of `Fetch.enable`; with `auth` the claim also gets challenges for credentials. A request
-        belongs to the first claim that matches it, and is continued if it is not answered within ten seconds. While a
+        belongs to the first claim that matches it, and goes to the browser if it is not answered within ten seconds. While a
         claim exists, `Fetch.enable`, `Fetch.disable` and `enabled("Fetch")` are refused on this session.
 
         Raises InvalidArgument for a pattern that Fetch does not have, or if Fetch is enabled here already.

@@ -81,7 +81,8 @@ class PageSession(Session):
     ) -> LoadState:
         """Navigate, and wait until the new document is loading, interactive, complete, or its network is idle.
 
-        Returns its load state; that of a navigation within the document is unknown. `network_idle` turns lifecycle
+        Returns its load state; that of a navigation within the document is unknown. It leases `Page`, so a domain that
+        was enabled with a raw `Page.enable` is disabled at the end; use `enabled("Page")`. `network_idle` turns lifecycle
         events on for this session. Raises NavigationFailed, NavigationTimedOut with how far it came, and what `send`
         raises.
         """

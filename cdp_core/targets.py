@@ -8,7 +8,7 @@ and leaves out the browser's own interface. For each new session the holders' co
 go out in one write, in this order, none awaited: a setup command may stay unanswered as long as a dialog is open
 (fact 15), and the resume must always be sent (fact 7). Targets of types that no holder asked for are resumed too.
 
-Who is armed, and which session is one too many, is decided in `sansio/attaching.py`; here the orders are carried out.
+`sansio/attaching.py` decides which session is armed and which one ends; the bridge carries out its orders.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `Performer` does it over a small port: the driver's port is a trio link that other code may share, the port of
 `SupervisorEngine` is a router and some lists. A command is sent with its ticket as the waiter, so its outcome finds the
 ticket without a table. `commands_of` gives the commands of the effects that concern every user of a connection, for a
-port whose connection nobody shares.
+port with a connection of its own.
 """
 
 from __future__ import annotations

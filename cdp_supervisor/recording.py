@@ -6,7 +6,8 @@ its own, so that the writer's limits and redaction hook apply to it; a hook that
 the trace replayable. A trace that ends early, torn or full, is a beginning of the run
 (docs/cdp/a-recorded-run-replays-identically.md).
 
-A request is recorded without its contents: neither params of calls nor texts for prompts, on which no state depends.
+A request is recorded without its contents: neither params of calls nor texts for prompts, on which no state of the
+supervisor depends; nor does a refusal's message. The state of an extension may depend on the two latter.
 Recording never raises, whatever it is given: a value that no request can have is recorded as one that gets the same
 answer.
 """

@@ -108,7 +108,7 @@ class SharedLink:
         self._armed[session.session_id] = True
 
     def _may_decide(self, session: PageSession) -> bool:
-        """True if nobody else on this link decides about a session that is not armed."""
+        """True if no other user of this link decides about a session that is not armed."""
         under_way = self._browser.targets.attach_under_way(session.target_id)
         return not session.armed and self._others() == 1 and not under_way
 

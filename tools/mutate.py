@@ -167,8 +167,8 @@ def swap_text(operator: ast.AST) -> str:
 
 
 def is_falsy(node: ast.AST) -> bool:
-    """True for None and False: to return None in their place changes nothing that a caller can rely on."""
-    return isinstance(node, ast.Constant) and node.value in (None, False)
+    """True for None, False and the empty text: None in their place is no mutant."""
+    return isinstance(node, ast.Constant) and node.value in (None, False, "")
 
 
 def in_function(trail: Trail) -> bool:

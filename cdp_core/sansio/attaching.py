@@ -1,7 +1,7 @@
 """Attach decisions as values: which session is armed, which one ends, in which order.
 
 * Each session that opens while auto-attach is held is armed once. Its target is resumed after everything else that its
-  session gets, and always: a target that nobody resumes waits for ever (fact 7).
+  session gets, and always: without a resume it waits for ever (fact 7).
 * One session per target is armed. A second one is resumed and ended, since it would repeat every event (fact 47),
   unless its opener asked for a session of its own (`fresh`).
 * A session whose opener stopped waiting for it has no holder, and is ended.

@@ -116,10 +116,6 @@ class FetchArbiter:
         self._last = 0
         # Times that other code enabled Fetch since it last disabled it.
         self._raw_enables = 0
-        # Requests that no claim matched.
-        self.unclaimed = 0
-        # Requests that their owner did not answer in time.
-        self.expired = 0
 
     # ── commands of other code ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -203,9 +199,7 @@ class FetchArbiter:
         self._held.pop(request_id, None)
         pause = self._pauses[request_id] = _Pause(event, params)
         pause.asked_by = self._responses.pop(request_id, 0)
-        orders = self._pass_on(request_id, at)
-        self.unclaimed += pause.phase != "held"
-        return orders
+        return self._pass_on(request_id, at)
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -267,7 +261,6 @@ class FetchArbiter:
         for request_id, pause in tuple(self._held.items()):
             if pause.since + PATIENCE > at:
                 break
-            self.expired += 1
             orders += (Expired(claim=pause.owner, request_id=request_id), self._continue(request_id))
         return tuple(orders)
 

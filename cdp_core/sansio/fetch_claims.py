@@ -127,9 +127,8 @@ class FetchClaims:
         """Assign a paused request, or a challenge, to its owner."""
         session = self._sessions.get(event.session_id)
         if session is not None:
-            before = session.arbiter.unclaimed
             orders = session.arbiter.paused(event, self.now())
-            self.unclaimed += session.arbiter.unclaimed - before
+            self.unclaimed += any(isinstance(order, Send) for order in orders)
             session.perform(orders)
 
     def session_closed(self, session_id: SessionId | None, error: Callable[[], Gone]) -> None:

@@ -209,7 +209,7 @@ def _perform(transition: Transition, name: str, order: Wanted) -> None:
 def _disable(transition: Transition, place: int, reason: str) -> None:
     hosted = transition.state.extensions[place]
     transition.count("machines_switched_off")
-    transition.note("warning", "an extension was disabled", machine=hosted.extension.name, why=reason)
+    transition.note("warning", "an extension was disabled", extension=hosted.extension.name, why=reason)
     transition.cancel(("extension", hosted.extension.name))
     if hosted.claims:
         transition.emit(effects.ReleaseFetch(extension=hosted.extension.name))

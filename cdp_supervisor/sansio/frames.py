@@ -63,7 +63,7 @@ def attached(transition: Transition, page: Page, session_id: SessionId, params: 
     if not frame_id or frame_id == page.id or (known is not None and reported_by_other(transition, known, session_id)):
         return
     if known is None:
-        add(transition, page, frame_id, params.parent_frame_id or None, session_id)
+        _add(transition, page, frame_id, params.parent_frame_id or None, session_id)
     else:
         put(transition, page, replace(known, session_id=session_id, oopif=False, reported=False))
 
@@ -96,7 +96,7 @@ def navigated(transition: Transition, page: Page, session_id: SessionId, params:
         below = [each for each in below if not reported_by_other(transition, page.frames[each], session_id)]
     page = _drop(transition, page, below, "navigation")
     if known is None:
-        page = add(transition, page, frame_id, info.parent_id or None, session_id)
+        page = _add(transition, page, frame_id, info.parent_id or None, session_id)
         known = page.frames.get(frame_id)
         if known is None:
             return restored
@@ -219,7 +219,7 @@ def attached_as_oopif(transition: Transition, page: Page, attachment: Attachment
     known = page.frames.get(frame_id)
     parent_id = text(info, "parentFrameId") or text(info, "parentId") or None
     if known is None:
-        page = add(transition, page, frame_id, parent_id, attachment.session_id)
+        page = _add(transition, page, frame_id, parent_id, attachment.session_id)
         known = page.frames.get(frame_id)
         if known is None:
             return
@@ -277,7 +277,7 @@ def read_tree(transition: Transition, page: Page, attachment: Attachment, result
     for frame_id, (parent_id, info) in found.items():
         known = page.frames.get(frame_id)
         if known is None:
-            page = add(transition, page, frame_id, parent_id, session_id)
+            page = _add(transition, page, frame_id, parent_id, session_id)
             known = page.frames.get(frame_id)
         if known is not None and not reported_by_other(transition, known, session_id):
             load = load_state.listed(known.load, info.loader_id)
@@ -291,7 +291,7 @@ def read_tree(transition: Transition, page: Page, attachment: Attachment, result
 # ── the tree ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def add(transition: Transition, page: Page, frame_id: str, parent_id: str | None, session_id: SessionId) -> Page:
+def _add(transition: Transition, page: Page, frame_id: str, parent_id: str | None, session_id: SessionId) -> Page:
     """Add a frame to its page, unless the page has too many."""
     limits = transition.state.limits
     if len(page.frames) >= limits.frames_kept:
@@ -302,7 +302,8 @@ def add(transition: Transition, page: Page, frame_id: str, parent_id: str | None
     worlds, early = NO_WORLDS, page.early_contexts
     if frame_id in early:
         worlds, early = early[frame_id], early.delete(frame_id)
-    frame = Frame(id=frame_id, number=number, parent_id=parent_id, session_id=session_id, worlds=worlds)
+    load = page.early_load if frame_id == page.id else LoadState()
+    frame = Frame(id=frame_id, number=number, parent_id=parent_id, session_id=session_id, worlds=worlds, load=load)
     children = page.children
     if parent_id is not None:
         children = children.set(parent_id, children.get(parent_id, NONE).set(frame_id, None))

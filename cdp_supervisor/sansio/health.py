@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import attrs
 
+from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import Json, SessionId
 from cdp_supervisor.sansio.event_params import shown_page
 from cdp_supervisor.sansio.state import Page, State
@@ -48,7 +49,7 @@ def view_health(state: State, page: Page) -> Health:
         return Health(state="blocked_by_dialog", why=why, since=dialog.opened.wall)
     if is_navigating(page):
         why = "a navigation of it is in flight: it answers when the new document is there, or after Page.stopLoading"
-        return Health(state="navigating", why=why, since=page.frames[page.id].load.since)
+        return Health(state="navigating", why=why, since=_main_load(page).since)
     if page.blocked is not None:
         why = "it does not answer: a dialog whose opening was not seen, or a script that does not end"
         return Health(state="blocked", why=why, since=page.blocked.wall)
@@ -70,8 +71,11 @@ def view_health(state: State, page: Page) -> Health:
 
 def is_navigating(page: Page) -> bool:
     """True while a navigation of the main frame is in flight: the renderer answers nothing (fact 90)."""
-    main = page.frames.get(page.id)
-    return main is not None and main.load.navigating_to != ""
+    return _main_load(page).navigating_to != ""
+
+
+def _main_load(page: Page) -> LoadState:
+    return page.frames[page.id].load if page.id in page.frames else page.early_load
 
 
 def _frame_on(state: State, session_id: SessionId) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cdp_core.sansio import load_state
+from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import Event
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio import frames
@@ -19,14 +20,14 @@ def loading(transition: Transition, event: Event) -> None:
     if attachment is None or page is None:
         return
     frame_id = text(params, "frameId") or attachment.target_id
-    if frame_id == page.id and page.id not in page.frames:
-        page = frames.add(transition, page, page.id, None, attachment.session_id)
-        page = frames.put(transition, page, replace(page.frames[page.id], url=page.url))
     frame = page.frames.get(frame_id)
-    if frame is None or frames.reported_by_other(transition, frame, attachment.session_id):
+    if frame_id != page.id if frame is None else frames.reported_by_other(transition, frame, attachment.session_id):
         return
-    load = load_state.applied(frame.load, event.method, params, transition.at.wall)
-    if load is not frame.load:
+    load = page.early_load if frame is None else frame.load
+    load = load_state.applied(load, event.method, params, transition.at.wall)
+    if frame is None:
+        transition.put_page(replace(page, early_load=load))
+    elif load is not frame.load:
         frames.put(transition, page, replace(frame, load=load))
 
 
@@ -37,4 +38,4 @@ def unwatched(page: Page) -> Page:
         load = load_state.unwatched(frame.load)
         if load is not frame.load:
             kept = kept.set(frame.id, replace(frame, load=load))
-    return page if kept is page.frames else replace(page, frames=kept)
+    return replace(page, frames=kept, early_load=LoadState())

@@ -132,6 +132,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     """By their unique ids: contexts of known frames, and of frames that no event has reported yet."""
     early_contexts: Map[str, Map[str, str]] = Map()
     """The contexts of the latter: frame id to its worlds."""
+    early_load: LoadState = LoadState()
+    """The load state of the main frame, until the frame is known: its tree may be read only after a navigation."""
     context_clearings: Map[SessionId, int] = Map()
     """How often the contexts of each session were cleared (`Runtime.executionContextsCleared`)."""
     crashed: Instant | None = None

@@ -48,6 +48,6 @@ def test_the_extension_of_the_guide_works(
     for block in compile_blocks(ROOT / "docs" / "extending.md"):
         exec(block, namespace)
     shown, answer, last = capsys.readouterr().out.splitlines()
-    assert shown.endswith(": 1}}")
+    assert shown.endswith(": 1}, 'marked': 1}")
     assert answer == "{'blocked': 1}"
-    assert "'Page.removeScriptToEvaluateOnNewDocument', 'Fetch.disable'" in last
+    assert last == "['Fetch.failRequest', 'Fetch.disable', 'Target.setAutoAttach']"

@@ -171,7 +171,7 @@ def _mixed(page: int, turn: int) -> Event:
 
 
 def received(rounds: int) -> tuple[float, float, float]:
-    """Return the seconds for an event of one session through an engine with 1 and with 1,000, and their ratio."""
+    """Return the seconds for an event through an engine with 1 and with 1,000 sessions; their ratio."""
     engines = {sessions: SupervisorEngine(keepalive=None) for sessions in (1, 1000)}
     for sessions, engine in engines.items():
         engine.link_up(0.0)
@@ -220,7 +220,7 @@ class Echo:
 
 
 async def evaluations(rounds: int) -> tuple[float, float, float]:
-    """Return the seconds of CPU of `session.send` and of `supervisor.evaluate`, and the median of their ratios."""
+    """Return the CPU seconds of `session.send` and of `supervisor.evaluate`, and their ratio."""
     expression = {"expression": "1+1", "awaitPromise": True, "userGesture": False, "returnByValue": True}
 
     async def dial() -> Echo:

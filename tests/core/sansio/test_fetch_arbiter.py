@@ -65,13 +65,11 @@ def test_the_first_claim_that_matches_owns_a_request_and_continue_passes_it_on()
     assert arbiter.paused(pause(), 0.0) == (Give(claim=ads, event=pause()),)
     assert arbiter.answer(ads, "Fetch.continueRequest", {"requestId": "r1"}, 1.0) == (Give(claim=every, event=pause()),)
     assert sent(arbiter.answer(every, "Fetch.continueRequest", {"requestId": "r1"}, 2.0)) == CONTINUE
-    assert arbiter.unclaimed == 0
 
 
 def test_a_request_that_no_claim_matches_is_continued_and_counted() -> None:
     arbiter, _claims = claimed(ADS)
     assert sent(arbiter.paused(pause(url="https://shop.example/"), 0.0)) == CONTINUE
-    assert arbiter.unclaimed == 1
 
 
 @pytest.mark.parametrize(
@@ -130,7 +128,7 @@ def test_a_request_that_is_not_answered_for_ten_seconds_is_continued_and_named()
     orders = arbiter.due(13.0)
     assert orders[0] == Expired(claim=ads, request_id="r1")
     assert sent(orders) == CONTINUE
-    assert (arbiter.expired, arbiter.next_deadline()) == (1, None)
+    assert arbiter.next_deadline() is None
 
 
 def test_fetch_is_either_shared_or_used_directly() -> None:
@@ -312,7 +310,7 @@ def test_an_expired_request_goes_to_the_browser_and_to_no_other_claim() -> None:
 
 
 def test_a_long_url_is_matched_in_linear_time() -> None:
-    """A pattern with many stars against a URL of a page's choice (a regular expression would take minutes)."""
+    """Many stars against a URL of a page's choice: a regular expression would take minutes."""
     arbiter = FetchArbiter()
     arbiter.claim([{"urlPattern": "*/a/*/b/*/a/*/b/*x"}], auth=False, name="x")
     assert sent(arbiter.paused(pause(url="https://x.example/" + "a/b/" * 5_000), 0.0)) == CONTINUE

@@ -320,7 +320,7 @@ class Owner(User):
 
 
 class Connections(RuleBasedStateMachine):
-    """Claims on two sessions and the root come and go with the sessions; a model knows what the browser holds."""
+    """Claims on three sessions come and go with them; a model knows what the browser holds."""
 
     def __init__(self) -> None:
         super().__init__()

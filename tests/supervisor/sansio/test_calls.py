@@ -595,3 +595,30 @@ def test_the_timeout_of_a_call_to_the_browser_names_the_state_of_the_link() -> N
     request_id = call(unresponsive, "Browser.getVersion", timeout=1.5)
     unresponsive.passes(1.0).passes(0.5)
     assert "the browser does not answer at present" in str(error_of(unresponsive, request_id))
+
+
+def test_a_waiting_call_that_times_out_forgets_no_command() -> None:
+    fold, request_id = call_waiting_for_context()
+    before = {*fold.state.tickets}
+    assert before
+    fold.passes(60.0)
+    assert isinstance(error_of(fold, request_id), CallTimedOut)
+    assert before <= {*fold.state.tickets}
+
+
+def test_an_end_that_was_awaited_is_not_kept() -> None:
+    fold = on_a_page()
+    call(fold)
+    dialog = fold.opening()
+    fold.ends(fold.all_sent(EVAL)[0].ticket, folded_machine.result_of({"n": 1}))
+    assert fold.state.ended_calls == ("c-1",)
+    fold.ask(AwaitCall(call_id="c-1"))
+    assert fold.answers[fold.asked].value == {"n": 1}
+    assert fold.state.ended_calls == ()
+    assert dialog
+
+
+def test_a_call_to_a_session_while_the_link_is_down_names_the_link() -> None:
+    fold = on_a_page().down()
+    request_id = call(fold, session_id="s-P")
+    assert fold.error(request_id) == "ConnectionLost"

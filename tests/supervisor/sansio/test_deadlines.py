@@ -37,3 +37,17 @@ def test_adding_or_removing_a_deadline_replaces_one_or_two_blocks() -> None:
     more = added(deadlines, (5.5, "new", ""))
     assert len(set(map(id, more)) - set(map(id, deadlines))) <= 2
     assert len(set(map(id, without(more, 5.5, "new"))) - set(map(id, more))) <= 1
+
+
+def test_many_deadlines_stay_complete_when_one_is_added_or_removed() -> None:
+    """A change in the middle of many blocks keeps the blocks behind it."""
+    many: Any = ()
+    for number in range(10 * BLOCK):
+        many = added(many, (float(number), f"k{number}", ""))
+    assert len(many) > 5
+    for number in range(0, 10 * BLOCK, 7):
+        more = added(many, (number + 0.5, "new", ""))
+        assert [entry[1] for entry in entries(without(more, number + 0.5, "new"))] == [
+            entry[1] for entry in entries(many)
+        ]
+        assert len([*entries(without(many, float(number), f"k{number}"))]) == 10 * BLOCK - 1

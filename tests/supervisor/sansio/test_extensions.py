@@ -17,7 +17,17 @@ from cdp_core.sansio.messages import Event
 from cdp_core.sansio.structs import Raw, replace
 from cdp_supervisor.sansio import extensions
 from cdp_supervisor.sansio.deadlines import added, entries
-from cdp_supervisor.sansio.effects import Answer, ClaimFetch, Dial, Effect, Note, Release, ReleaseFetch, Send
+from cdp_supervisor.sansio.effects import (
+    Answer,
+    AnswerFetch,
+    ClaimFetch,
+    Dial,
+    Effect,
+    Note,
+    Release,
+    ReleaseFetch,
+    Send,
+)
 from cdp_supervisor.sansio.extensions import MAX_UNSENT, Extension
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
@@ -808,3 +818,30 @@ def test_at_the_stop_claims_are_released_whatever_the_link_is() -> None:
             fold.down()
         fold.ask(Stop())
         assert [each for each in fold.last if isinstance(each, ReleaseFetch)] == [ReleaseFetch(extension="example")]
+
+
+def test_an_event_of_the_root_session_with_an_odd_frame_has_no_page() -> None:
+    fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
+    for odd in (["P"], {"P": 1}, 5, None, "unknown"):
+        fold.event(LOG, frameId=odd)
+        assert extension_state(fold)[-1].page is None
+    fold.event(LOG, frameId="P")
+    assert extension_state(fold)[-1].page == "P"
+
+
+@pytest.mark.parametrize(("tag", "tickets"), [("", 0), ("a", 1)])
+def test_an_answer_to_a_request_has_a_ticket_only_for_a_reply(tag: str, tickets: int) -> None:
+    wanted = AnswerFetch(key="k", method="Fetch.failRequest", params={"requestId": "r"}, reply_to=tag)
+    fold = on_a_page(extensions=(SampleExtension(returning(wanted), events={LOG}),))
+    before = fold.state.last_ticket
+    fold.event(LOG, on="s-P")
+    assert fold.last == (replace(wanted, extension="example", ticket=tickets and before + 1),)
+    assert fold.state.last_ticket == before + tickets
+
+
+def test_claims_get_the_name_of_their_extension() -> None:
+    claim, release = ClaimFetch(key="k", session_id=None, patterns=({},)), ReleaseFetch(key="k")
+    fold = on_a_page(extensions=(SampleExtension(returning(claim, release), events={LOG}),))
+    fold.event(LOG, on="s-P")
+    assert fold.last == (replace(claim, extension="example"), replace(release, extension="example"))
+    assert not claim.auth

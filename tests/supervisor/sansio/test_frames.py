@@ -517,3 +517,90 @@ def test_a_tree_does_not_change_a_frame_that_another_open_session_reports() -> N
     read_again(fold, folded_machine.tree_of("P", "F"))
     assert shown_frame(fold, "F").url == "http://own/"
     assert shown_frame(fold, "F").session_id == "s-F"
+
+
+# ── frames that a tree lacks ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ids_of(fold: Any) -> set[str]:
+    return {*fold.page().frames}
+
+
+def after_a_reconnect(*nodes: str) -> Any:
+    """Return a fold on its second link: the page and its frame `F` have sessions again, no tree is read."""
+    fold = with_tree(*nodes)
+    oopif(fold)
+    attached(fold, "FA", "F", on="s-F")
+    fold.down()
+    fold.passes(60.0)
+    fold.up()
+    fold.attach("P")
+    oopif(fold)
+    return fold
+
+
+def test_the_tree_of_an_out_of_process_frame_says_nothing_of_the_frames_around_it() -> None:
+    """After a reconnect it may be read before the tree of the page."""
+    fold = after_a_reconnect("A", "A/B")
+    fold.reply(TREE, {"frameTree": folded_machine.tree_of("F", "FA")}, on="s-F")
+    assert ids_of(fold) == {"P", "F", "A", "B", "FA"}
+
+
+def test_the_tree_of_an_out_of_process_frame_lists_every_frame_of_its_document() -> None:
+    fold = after_a_reconnect("A")
+    fold.reply(TREE, {"frameTree": folded_machine.tree_of("F")}, on="s-F")
+    assert ids_of(fold) == {"P", "F", "A"}
+
+
+def test_a_frame_that_a_session_reported_and_its_tree_lacks_is_gone() -> None:
+    fold = with_tree("A")
+    oopif(fold)
+    attached(fold, "X", "unknown", on="s-F")
+    fold.reply(TREE, {"frameTree": folded_machine.tree_of("F")}, on="s-F")
+    assert ids_of(fold) == {"P", "F", "A"}
+
+
+@pytest.mark.parametrize("of_page", [True, False])
+def test_a_frame_without_a_known_parent_and_session_is_gone_with_the_tree_of_the_page(of_page: bool) -> None:
+    fold = with_tree("A")
+    oopif(fold)
+    attached(fold, "X", "unknown", on="s-F")
+    fold.detach("s-F")
+    oopif(fold, "G")
+    navigated(fold, "P", type="BackForwardCacheRestore")
+    attached(fold, "A")
+    if of_page:
+        fold.reply(TREE, {"frameTree": folded_machine.tree_of("P", "A")}, on="s-P")
+    else:
+        fold.reply(TREE, {"frameTree": folded_machine.tree_of("G")}, on="s-G")
+    assert ("X" in ids_of(fold)) is not of_page
+
+
+def test_frames_that_are_each_others_parents_end_no_reading() -> None:
+    """A peer may report any parent."""
+    fold = with_tree("A")
+    oopif(fold, "F", "G")
+    attached(fold, "G", "F", on="s-F")
+    fold.reply(TREE, {"frameTree": folded_machine.tree_of("F", "G")}, on="s-F")
+    assert ids_of(fold) == {"P", "A", "F", "G"}
+
+
+def test_a_removed_frame_leaves_nothing_behind_and_children_go_first() -> None:
+    fold = with_tree("A", "A/B", "A/B/C")
+    detached(fold, "A")
+    assert [each.frame_id for each in fold.reported(FrameRemoved)] == ["A", "C", "B"]
+    assert not fold.page().children
+
+
+def test_the_dialog_of_a_frame_that_a_navigation_removes_is_over_with_its_frame() -> None:
+    fold = with_tree("A")
+    dialog = fold.opening("A")
+    navigated(fold, "P", loaderId="next")
+    assert fold.end_of(dialog) == ("remote", "frame_gone")
+
+
+def test_the_default_context_has_no_name_whatever_the_browser_calls_it() -> None:
+    fold = with_tree()
+    about = {"frameId": "P", "isDefault": True}
+    fold.event("Runtime.executionContextCreated", on="s-P", context={"uniqueId": "1", "name": "top", "auxData": about})
+    assert shown_frame(fold, "P").contexts == {"": "1"}

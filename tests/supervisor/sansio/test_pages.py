@@ -894,3 +894,11 @@ def test_the_info_of_a_frame_s_target_updates_the_frame() -> None:
     fold.event("Target.targetInfoChanged", targetInfo={"targetId": "F", "url": "http://f2/", "title": "not the page's"})
     assert fold.page().frames["F"].url == "http://f2/"
     assert fold.page().title == ""
+
+
+def test_the_deadline_of_a_page_without_a_session_ends_with_the_link() -> None:
+    fold = folded_machine.on_a_page()
+    fold.detach("s-P")
+    assert any("without its session" in each for each in fold.deadline_reasons())
+    fold.down()
+    assert not any("without its session" in each for each in fold.deadline_reasons())

@@ -260,3 +260,14 @@ def test_ending_all_remedies_leaves_the_open_calls() -> None:
     recovery.end_all(transition, lambda: CallTimedOut("The remedy", waited=0.0, health=None))
     assert [each.purpose for each in transition.state.tickets.values()].count("remedy") == 0
     assert "call" in [each.purpose for each in transition.state.tickets.values()]
+
+
+def test_a_remedy_is_noted_and_its_deadline_ends_with_the_link() -> None:
+    fold = folded_machine.on_a_page()
+    fold.passes(60.0)
+    assert fold.health() == "blocked"
+    fold.ask(Recover(target_id="P", remedy="navigate"))
+    assert "freeing a page" in fold.notes()
+    assert any("a remedy is unanswered" in each for each in fold.deadline_reasons())
+    fold.down()
+    assert not any("a remedy is unanswered" in each for each in fold.deadline_reasons())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from types import MappingProxyType
 from typing import Any, get_args
@@ -183,3 +184,22 @@ def test_json_that_is_no_request_is_refused_with_what_is_wrong(written: Any, why
 
 def test_a_field_with_a_default_may_be_missing() -> None:
     assert request_from_json({"type": "Call", "method": "Page.enable"}) == Call(method="Page.enable")
+
+
+@pytest.mark.parametrize("seconds", [math.inf, -math.inf, math.nan, 0.0, 5, None])
+def test_any_number_of_seconds_survives_its_json(seconds: Any) -> None:
+    written = json.loads(json.dumps(request_to_json(AwaitCall(call_id="c-1", timeout=seconds)), allow_nan=False))
+    read = request_from_json(written)
+    assert isinstance(read, AwaitCall)
+    assert read.timeout == seconds or (math.isnan(seconds) and math.isnan(read.timeout or 0.0))
+
+
+def test_private_contents_are_left_out_on_request() -> None:
+    call = request_to_json(Call(method="Page.enable", params={"secret": 1}), private=False)
+    assert (call["params"], call["method"]) == (None, "Page.enable")
+    for text, shown in ((None, None), ("secret", ""), ("", "")):
+        respond = RespondToDialog(action="accept", prompt_text=text)
+        assert request_to_json(respond, private=False)["prompt_text"] == shown
+    assert request_to_json(Call(method="A.b", params=MappingProxyType({})))["params"] == {}
+    asked = request_to_json(AskExtension(extension="x", question={"mode": "on"}), private=False)
+    assert asked["question"] == {"mode": "on"}

@@ -92,3 +92,7 @@ def test_the_commands_of_one_input_are_limited_together() -> None:
     assert violation(many[:MAX_SENDS]) == ""
     assert violation((*many[:MAX_SENDS], made(Note), made(ReleaseFetch))) == ""
     assert violation(many) == "it sent 9 commands for one input"
+
+
+def test_a_tag_may_be_as_long_as_the_limit() -> None:
+    assert violation((made(Send, reply_to="x" * LONGEST_TAG),)) == ""
