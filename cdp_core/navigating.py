@@ -54,14 +54,15 @@ class _Navigation:
         self._awaits = "Page.enable"
 
     async def run(self, url: str) -> None:
-        session = self._session
-        async with session.enabled("Page"):
-            await session.send("Page.enable")
+        async with self._session.enabled("Page"):
+            await self._session.send("Page.enable")
             if self._until == "network_idle":
-                await session.send("Page.setLifecycleEventsEnabled", {"enabled": True})
-            with session.subscribe("Page.frameNavigated", *EVENTS, capacity=100_000, where=self._concerns) as events:
+                await self._session.send("Page.setLifecycleEventsEnabled", {"enabled": True})
+            with self._session.subscribe(
+                "Page.frameNavigated", *EVENTS, capacity=100_000, where=self._concerns
+            ) as events:
                 self._awaits = "Page.navigate"
-                reply = await session.send("Page.navigate", {"url": url})
+                reply = await self._session.send("Page.navigate", {"url": url})
                 self._awaits = ""
                 if self._is_within_document(reply):
                     return
@@ -71,7 +72,12 @@ class _Navigation:
                         self.load = applied(self.load, event.method, event.params, trio.current_time())
                         self._begun = self._begun or self._loader in (self.load.loader, self.load.navigating_to)
                     if grace.cancelled_caught:
-                        raise NavigationFailed("Loading stopped before the new document was there.", reason="stopped")
+                        raise self._failure(
+                            "loading stopped before the new document was there; navigate again", "stopped"
+                        )
+
+    def _failure(self, what: str, reason: str) -> NavigationFailed:
+        return NavigationFailed(f"Page {shown_id(self._session.target_id)}: {what}.", reason=reason)
 
     def state(self) -> str:
         """Describe how far it came."""
@@ -90,7 +96,7 @@ class _Navigation:
     def _is_within_document(self, reply: Json) -> bool:
         if "errorText" in reply:
             reason = "download" if reply.get("isDownload") else str(reply["errorText"])[:64]
-            raise NavigationFailed(f"The navigation brought no document: {reason}.", reason=reason)
+            raise self._failure(f"the navigation brought no document ({reason})", reason)
         self._loader = str(reply.get("loaderId", ""))
         return not self._loader
 
@@ -99,9 +105,12 @@ class _Navigation:
 
     def _is_done(self) -> bool:
         """True once the document has loaded so far. Raises NavigationFailed if another one has replaced it."""
-        load, until = self.load, self._until
-        if self._begun and load.loader not in ("", self._loader) and load.navigating_to != self._loader:
-            raise NavigationFailed("Another navigation replaced this one.", reason="superseded")
-        if load.loader != self._loader:
+        if self._begun and self.load.loader not in ("", self._loader) and self.load.navigating_to != self._loader:
+            raise self._failure("another navigation replaced this one; wait for that, or navigate again", "superseded")
+        if self.load.loader != self._loader:
             return False
-        return load.network_idle if until == "network_idle" else ORDER.index(load.phase) >= ORDER.index(until)
+        return (
+            self.load.network_idle
+            if self._until == "network_idle"
+            else ORDER.index(self.load.phase) >= ORDER.index(self._until)
+        )

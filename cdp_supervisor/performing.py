@@ -77,12 +77,12 @@ class Port(Protocol):
 
     @property
     def mono(self) -> Callable[[], float]:
-        """The clock of decisions."""
+        """A clock that never goes back, for deadlines."""
         ...
 
     @property
     def wall(self) -> Callable[[], float]:
-        """The clock of what is shown."""
+        """Seconds since 1970, for snapshots and logs."""
         ...
 
     def fed(self, state: State, /) -> None:
@@ -125,7 +125,7 @@ class SentCommand:
 
 
 class NoLink:
-    """Where commands go while there is no link."""
+    """In place of a link while there is none: every command is refused."""
 
     def command(
         self,
@@ -160,7 +160,7 @@ class Performer(Runner):
         super().__init__(state, self._perform, record=record, fed=port.fed)
         self._port = port
         self._mono, self._wall = port.mono, port.wall
-        # Ticket → command, for the tickets that the state machine may forget.
+        # Ticket → command, so that `Forget` finds it.
         self._sent: dict[int, CommandId] = {}
         self._claims = ExtensionClaims(self._feed_now, self.command_ended)
 

@@ -330,7 +330,7 @@ def _matches(claim: Claim, pause: _Pause) -> bool:
 
 
 def _matches_url(pattern: str, url: str) -> bool:
-    """True if a URL matches: `*` is any text, `?` one character or none, a backslash takes the next one.
+    """True if a URL matches: `*` is any text, `?` one character or none, a backslash escapes (fact 91).
 
     A set of places in the pattern is followed through the URL: the cost is linear, whatever the page's URL is.
     """

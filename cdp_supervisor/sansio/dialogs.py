@@ -1,4 +1,4 @@
-"""Native dialogs, from their opening to their end, and which client's answer ended each.
+"""Dialogs, native and of extensions, from opening to end, and which client's answer ended each.
 
 * Chromium sends the closed event before the reply to our answer (fact 1), so only the later of the two shows which
   answer closed the dialog. Without proof the history has `remote`, never `agent` (docs/cdp/closed-precedes-reply.md).

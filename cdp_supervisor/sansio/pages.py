@@ -224,8 +224,8 @@ def tree_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any
 def renderer_answered(transition: Transition, ticket: Ticket, number: int) -> None:
     """Clear the blocked and busy states of a session: its renderer sent a result or a refusal."""
     page = transition.page(ticket.page_id)
-    if page is None or ticket.session_id is None:
-        return
+    assert page is not None
+    assert ticket.session_id is not None
     transition.cancel(("setup", ticket.session_id))
     dialogs.replied(transition, page, ticket.session_id, number)
     page = transition.current(page)

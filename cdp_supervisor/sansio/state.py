@@ -39,7 +39,7 @@ class Deadline:
 
 
 class Dialog(Struct, frozen=True, kw_only=True, gc=False):
-    """A native dialog. dialog_table.py defines its phases."""
+    """A dialog, native or of an extension. dialog_table.py defines its phases."""
 
     id: str
     number: int

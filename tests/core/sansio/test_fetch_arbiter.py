@@ -478,3 +478,25 @@ class Shares(RuleBasedStateMachine):
 
 def test_the_arbiter_keeps_its_laws() -> None:
     run_state_machine_as_test(Shares)
+
+
+@pytest.mark.parametrize("method", ["Page.navigate", "Fetch.continueWithAuth", "Fetch.disable"])
+def test_another_command_does_not_answer_a_request(method: str) -> None:
+    arbiter, (ads,) = claimed(ADS)
+    arbiter.paused(pause(), 0.0)
+    with pytest.raises(InvalidArgument, match=r"does not answer a request; use one of: Fetch\.continueRequest"):
+        arbiter.answer(ads, method, {"requestId": "r1"}, 0.0)
+
+
+def test_the_default_answer_to_a_challenge_passes_it_on() -> None:
+    arbiter, (ads,) = claimed(ADS, auth=True)
+    arbiter.paused(challenge(), 0.0)
+    params = {"requestId": "r1", "authChallengeResponse": {"response": "Default"}}
+    assert sent(arbiter.answer(ads, "Fetch.continueWithAuth", params, 0.0)) == DEFAULT
+
+
+def test_the_outcome_of_a_disable_is_of_no_interest() -> None:
+    arbiter = FetchArbiter()
+    arbiter.check_command("Fetch.disable")(refusal("no"))
+    arbiter.check_command("Fetch.takeResponseBodyAsStream", {"requestId": "unknown"})(refusal("no"))
+    arbiter.claim([ALL], auth=False, name="x")

@@ -407,3 +407,13 @@ class Connections(RuleBasedStateMachine):
 
 def test_claims_on_several_sessions_keep_the_laws() -> None:
     run_state_machine_as_test(Connections)
+
+
+def test_a_request_that_expires_without_its_user_is_continued_all_the_same() -> None:
+    there, user = Connection(), User()
+    there.claim(user)
+    there.pause()
+    there.claims._sessions[A].claimants.clear()
+    there.now = PATIENCE
+    there.claims.due()
+    assert there.sent[-1] == ("continueRequest", A, "r")

@@ -1341,3 +1341,10 @@ def test_a_method_is_a_string_or_a_string_enum() -> None:
         with pytest.raises(InvalidArgument):
             router.command(method)  # type: ignore[arg-type]
     assert len(router.waiting) == 1
+
+
+def test_a_session_is_open_from_its_event_to_its_end() -> None:
+    router = Router()
+    assert router.is_open(None)
+    assert not router.is_open(SessionId("A"))
+    assert router.in_flight == 0

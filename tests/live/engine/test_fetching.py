@@ -120,6 +120,22 @@ async def test_a_navigation_away_ends_a_request_without_an_event_and_its_answer_
             await paused.answer("Fetch.failRequest", {"errorReason": "Failed"})
 
 
+@pytest.mark.parametrize(
+    ("pattern", "paused"), [("?sked", True), ("aske??", True), ("aske???", True), (r"aske\?", False), ("as*", True)]
+)
+async def test_a_pattern_matches_as_the_arbiter_does(
+    new_page: NewPage, evaluate: Evaluate, pattern: str, paused: bool
+) -> None:
+    """A claim gets exactly the requests that the browser pauses for its pattern (fact 91)."""
+    page = await new_page("<title>shop</title>")
+    async with page.claim_fetch(patterns=[{"urlPattern": f"*/{pattern}"}]) as claim, trio.open_nursery() as nursery:
+        seen: list[str] = []
+        nursery.start_soon(answer_all, claim, seen, "claim", text("paused"))
+        assert (await evaluate(page, FETCHED) == "paused") is paused
+        nursery.cancel_scope.cancel()
+    assert page.statistics().closed is None
+
+
 # ── authentication ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -63,3 +63,8 @@ def test_a_past_dialog_shows_the_origin_of_its_end_and_no_remedy() -> None:
     assert not {"answerable", "answering", "why", "cures", "overdue", "age", "time_left"} & set(shown)
     assert not view_dialog(past).answerable
     assert not view_dialog(replace(past, phase="answered")).answering
+
+
+def test_only_a_dialog_that_is_not_native_says_what_announced_it() -> None:
+    assert "via" not in view_dialog(dialog()).to_dict()
+    assert view_dialog(dialog(via="request")).to_dict()["via"] == "request"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import attrs
 import pytest
 
 from cdp_core.errors import InvalidArgument, LocalProtocolError
@@ -24,25 +22,26 @@ from cdp_supervisor.sansio.effects import (
     Dial,
     Effect,
     Note,
+    OpenDialog,
     Release,
     ReleaseFetch,
     Send,
 )
-from cdp_supervisor.sansio.extensions import MAX_UNSENT, Extension
+from cdp_supervisor.sansio.extensions import MAX_UNSENT
 from cdp_supervisor.sansio.inputs import (
     BrowserEvent,
+    DialogAnswered,
     FetchEnded,
+    FetchExpired,
+    FetchPaused,
     Input,
-    Instant,
     NotSent,
     Replied,
     Stopping,
     TimePassed,
 )
 from cdp_supervisor.sansio.requests import AskExtension, Stop
-from cdp_supervisor.sansio.state import HostedExtension, initial_state
-from cdp_supervisor.sansio.step import step
-from cdp_supervisor.sansio.view import ExtensionViews
+from cdp_supervisor.sansio.transition import Transition
 from cdp_supervisor.sansio.wanted_effects import MAX_SENDS, NAMES
 from support import folded_machine
 from support.folded_machine import LOG, Rule, SampleExtension, on_a_page
@@ -327,131 +326,6 @@ def test_events_that_no_extension_keeps_make_no_new_state() -> None:
         extensions=(folded_machine.Keeper(ignores="x"), folded_machine.Keeper(name="idle", events={"Z.z"}))
     )
     assert extensions.fold(fold.state, folded_machine.lines(fold, "x")) is fold.state
-
-
-# ── views ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@attrs.define
-class Counting:
-    """An extension that counts its inputs and the calls of `view`; `view` raises `raises` if given."""
-
-    name: str = "counting"
-    raises: type[BaseException] | None = None
-    sends: int = 0
-    view_calls: int = 0
-    shows: Any = None
-    events: frozenset[str] = frozenset({"Page.loadEventFired"})
-
-    def initial(self) -> int:
-        return 0
-
-    def step(self, state: int, input: Input, /) -> tuple[int, Iterable[Effect]]:
-        return state + 1, [Send(ticket=0, session_id=None, method="Browser.getVersion")] * self.sends
-
-    def next_deadline(self, _state: int, /) -> float | None:
-        return None
-
-    def view(self, state: int, /) -> Any:
-        self.view_calls += 1
-        if self.raises is not None:
-            raise self.raises("text of a page")
-        return {"counted": state} if self.shows is None else self.shows
-
-
-def views(*hosted: Counting, off: str = "") -> ExtensionViews:
-    return ExtensionViews(tuple(HostedExtension(extension=each, state=3, off=off) for each in hosted))
-
-
-def test_each_extension_is_shown_by_its_name_in_the_given_order() -> None:
-    shown = views(Counting("b"), Counting("a"))
-    assert list(shown) == ["b", "a"]
-    assert len(shown) == 2
-    assert shown == {"b": {"counted": 3}, "a": {"counted": 3}}
-
-
-def test_a_view_is_made_once_and_only_when_it_is_read() -> None:
-    """Most snapshots are read for their other parts."""
-    extension = Counting()
-    shown = views(extension)
-    assert (list(shown), len(shown), extension.view_calls) == (["counting"], 1, 0)
-    assert shown["counting"] is shown["counting"]
-    assert extension.view_calls == 1
-
-
-def test_reading_one_view_makes_no_other() -> None:
-    wanted, other = Counting("wanted"), Counting("other")
-    assert views(wanted, other)["wanted"] == {"counted": 3}
-    assert (wanted.view_calls, other.view_calls) == (1, 0)
-
-
-def test_an_unknown_extension_is_not_a_key() -> None:
-    shown = views(Counting())
-    assert shown.get("other") is None
-    with pytest.raises(KeyError):
-        shown["other"]
-
-
-def test_a_view_that_raises_is_shown_as_off_and_the_others_are_shown() -> None:
-    """Only the type is shown: the message may contain page text."""
-    shown = views(Counting("broken", raises=ZeroDivisionError), Counting("sound"))
-    assert shown == {"broken": {"off": "its view raised ZeroDivisionError"}, "sound": {"counted": 3}}
-
-
-@pytest.mark.parametrize("odd", [[1], "text", 5, True])
-def test_a_view_that_is_not_an_object_is_shown_as_off(odd: Any) -> None:
-    assert views(Counting(shows=odd), Counting("sound")) == {
-        "counting": {"off": "its view is not a JSON object"},
-        "sound": {"counted": 3},
-    }
-
-
-@pytest.mark.parametrize(
-    ("odd", "kind"),
-    [
-        ({"a": object()}, "TypeError"),
-        ({"a": math.nan}, "ValueError"),
-        ({("a",): 1}, "TypeError"),
-        ({"a": {1}}, "TypeError"),
-    ],
-)
-def test_a_view_that_is_not_json_is_shown_as_off(odd: Any, kind: str) -> None:
-    """A snapshot is always valid JSON."""
-    shown = views(Counting(shows=odd))
-    assert shown == {"counting": {"off": f"its view raised {kind}"}}
-    json.dumps(dict(shown))
-
-
-def test_a_view_that_contains_itself_is_shown_as_off() -> None:
-    circle: dict[str, Any] = {}
-    circle["a"] = circle
-    assert views(Counting(shows=circle)) == {"counting": {"off": "its view raised ValueError"}}
-
-
-def test_an_exception_that_is_not_an_error_of_the_extension_propagates() -> None:
-    """`KeyboardInterrupt` stops the program."""
-    with pytest.raises(KeyboardInterrupt):
-        views(Counting(raises=KeyboardInterrupt))["counting"]
-
-
-def test_a_disabled_extension_shows_the_reason_and_its_view_is_not_called() -> None:
-    extension = Counting()
-    assert dict(views(extension, off="it raised ValueError")) == {"counting": {"off": "it raised ValueError"}}
-    assert extension.view_calls == 0
-
-
-def test_the_repr_of_views_shows_their_content() -> None:
-    assert repr(views(Counting())) == "{'counting': {'counted': 3}}"
-    assert repr(views()) == "{}"
-
-
-@pytest.mark.parametrize(("sends", "off"), [(MAX_SENDS, ""), (MAX_SENDS + 1, "it sent 9 commands for one input")])
-def test_the_number_of_commands_for_one_input_is_limited(sends: int, off: str) -> None:
-    extension: Extension[Any] = Counting(sends=sends)
-    loaded = BrowserEvent(at=Instant(mono=1.0), generation=1, event=Event(method="Page.loadEventFired"))
-    made = step(initial_state(extensions=(extension,)), loaded)
-    assert made.state.extensions[0].off == off
-    assert sum(isinstance(each, Send) for each in made.effects) == (0 if off else sends)
 
 
 # ── replies to commands of extensions ────────────────────────────────────────────────────────────────────────────────
@@ -845,3 +719,59 @@ def test_claims_get_the_name_of_their_extension() -> None:
     fold.event(LOG, on="s-P")
     assert fold.last == (replace(claim, extension="example"), replace(release, extension="example"))
     assert not claim.auth
+
+
+def test_dialogs_of_an_extension_are_over_when_it_is_disabled() -> None:
+    opening = OpenDialog(key="k", page_id="P", frame_id="P", via="request", type="alert")
+
+    def once(state: Any, got: Any) -> Any:
+        if type(got) is not BrowserEvent:
+            return state, ()
+        return (*state, got), (opening,) if not state else (None,)
+
+    fold = on_a_page(extensions=(SampleExtension(once, events={LOG}),))
+    fold.event(LOG, on="s-P")
+    fold.opening(type="alert")
+    fold.event(LOG, on="s-P")
+    assert fold.state.extensions[0].off == OTHER
+    assert [each.via for each in fold.pending()] == ["native"]
+
+
+def test_the_answer_to_its_dialog_is_fed_to_an_extension_unless_it_is_disabled() -> None:
+    fold = on_a_page(extensions=(SampleExtension(events={LOG}),))
+    transition = Transition(fold.state, fold.at, fold.now)
+    answer = DialogAnswered(at=fold.at, generation=1, key="k", accept=True)
+    extensions.feed_named(transition, "example", answer)
+    assert transition.state.extensions[0].state[-1] is answer
+    extensions.disable(transition, "example", "enough")
+    extensions.disable(transition, "unknown", "enough")
+    extensions.feed_named(transition, "example", answer)
+    assert transition.state.extensions[0].off == "enough"
+
+
+def test_pauses_and_ends_of_claims_are_fed_to_their_extension_alone() -> None:
+    fold = on_a_page(extensions=(SampleExtension(), SampleExtension(name="other")))
+    event = folded_machine.event_of("Fetch.requestPaused", {"requestId": "r", "frameId": "P"}, None)
+    fold.feed(FetchPaused(at=fold.at, generation=1, extension="example", key="k", event=event))
+    fold.feed(FetchExpired(at=fold.at, generation=1, extension="example", key="k", request_id="r"))
+    fold.feed(FetchEnded(at=fold.at, generation=1, extension="example", key="k", reason="detached"))
+    paused, expired, ended = extension_state(fold)[-3:]
+    assert (paused.page, expired.request_id, ended.reason) == ("P", "r", "detached")
+    assert not any(isinstance(each, (FetchPaused, FetchExpired, FetchEnded)) for each in extension_state(fold, 1))
+    assert fold.count("requests_expired") == 1
+    assert any("left a request paused" in each for each in fold.notes())
+
+
+@pytest.mark.parametrize(("sends", "off"), [(MAX_SENDS, ""), (MAX_SENDS + 1, "it sent 9 commands for one input")])
+def test_the_number_of_commands_for_one_input_is_limited(sends: int, off: str) -> None:
+    fold = on_a_page(extensions=(SampleExtension(returning(*[send()] * sends), events={LOG}),))
+    fold.event(LOG, on="s-P")
+    assert fold.state.extensions[0].off == off
+    assert sum(isinstance(each, Send) for each in fold.last) == (0 if off else sends)
+
+
+def test_an_extension_that_only_collects_gets_no_stopping() -> None:
+    fold = on_a_page(extensions=(folded_machine.Keeper(), SampleExtension(name="other")))
+    fold.ask(Stop())
+    assert fold.state.extensions[0].state == ()
+    assert Stopping in {type(each) for each in extension_state(fold, 1)}

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from cdp_supervisor.sansio.changes import FrameAdded, FrameNavigated, FrameRemoved
+from cdp_supervisor.sansio.frames import MOST_WORLDS
 from cdp_supervisor.sansio.options import Limits
 from cdp_supervisor.sansio.requests import Call
 from support import folded_machine
@@ -604,3 +605,16 @@ def test_the_default_context_has_no_name_whatever_the_browser_calls_it() -> None
     about = {"frameId": "P", "isDefault": True}
     fold.event("Runtime.executionContextCreated", on="s-P", context={"uniqueId": "1", "name": "top", "auxData": about})
     assert shown_frame(fold, "P").contexts == {"": "1"}
+
+
+def test_worlds_that_have_ended_make_room_for_others() -> None:
+    fold = with_tree()
+    for number in range(MOST_WORLDS + 5):
+        about = {"frameId": "P", "isDefault": False}
+        made = {"uniqueId": f"1.{number}", "name": f"world {number}", "auxData": about}
+        fold.event("Runtime.executionContextCreated", on="s-P", context=made)
+    assert len(shown_frame(fold, "P").contexts) == MOST_WORLDS
+    fold.event("Runtime.executionContextDestroyed", on="s-P", executionContextUniqueId="1.0")
+    made = {"uniqueId": "2", "name": "late", "auxData": {"frameId": "P", "isDefault": False}}
+    fold.event("Runtime.executionContextCreated", on="s-P", context=made)
+    assert "late" in shown_frame(fold, "P").contexts

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from immutables import Map
 
+from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import SessionId, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.health import view_health
@@ -136,3 +137,14 @@ def test_a_closed_dialog_blocks_nothing() -> None:
     made = page(dialogs=(dialog(phase="closed"),))
     assert view_health(state_of(made), made).state == "ok"
     assert snapshot(state_of(made)).pending_dialogs == ()
+
+
+def test_a_page_navigates_while_a_navigation_of_its_main_frame_is_in_flight() -> None:
+    going = LoadState(loader="a", navigating_to="b", since=7.0)
+    main = page(replace(frame("T", None), load=going))
+    early = replace(page(), frames=Map(), early_load=going)
+    for made in (main, early):
+        health = view_health(state_of(made), made)
+        assert (health.state, health.since) == ("navigating", 7.0)
+    child = page(frame("T", None), replace(frame("F", "T"), load=going))
+    assert view_health(state_of(child), child).state == "ok"

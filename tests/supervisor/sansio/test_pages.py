@@ -902,3 +902,26 @@ def test_the_deadline_of_a_page_without_a_session_ends_with_the_link() -> None:
     assert any("without its session" in each for each in fold.deadline_reasons())
     fold.down()
     assert not any("without its session" in each for each in fold.deadline_reasons())
+
+
+def test_a_page_that_navigates_is_not_blocked_when_its_setup_is_overdue() -> None:
+    fold = folded_machine.on_a_page()
+    fold.event("Page.frameStartedNavigating", on="s-P", frameId="P", loaderId="l", navigationType="reload")
+    fold.passes(60.0)
+    assert fold.health() == "navigating"
+    fold.event("Page.frameStoppedLoading", on="s-P", frameId="P")
+    fold.passes(60.0)
+    assert fold.health() == "blocked"
+
+
+def test_a_session_that_auto_attach_made_superfluous_is_ended() -> None:
+    """A page without its session is attached to again; auto-attach may be quicker (fact 47)."""
+    fold = folded_machine.on_a_page()
+    fold.detach("s-P")
+    fold.passes(60.0)
+    assert fold.sent("Target.attachToTarget").params["targetId"] == "P"
+    fold.attach("P", session="auto")
+    fold.attach("P", session="ours")
+    fold.reply("Target.attachToTarget", {"sessionId": "ours"})
+    assert Detach(session_id="ours", parent=None) in fold.last
+    assert fold.state.opened == ()

@@ -403,3 +403,10 @@ def test_frames_in_other_processes_outlive_the_crash_of_the_page() -> None:
     fold.event("Inspector.targetCrashed", on="s-P")
     call(fold, frame_id="F")
     assert len(fold.all_sent(EVAL, on="s-F")) == 1
+
+
+@pytest.mark.parametrize("timeout", [5.0, None])
+def test_a_valid_timeout_is_accepted(timeout: Any) -> None:
+    fold = on_a_page()
+    call(fold, timeout=timeout)
+    assert fold.sent(EVAL)

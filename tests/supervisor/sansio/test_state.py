@@ -28,6 +28,7 @@ from cdp_supervisor.sansio.state import (
     Ticket,
     initial_state,
 )
+from support.folded_machine import SampleExtension
 
 T, S = TargetId("T"), SessionId("S")
 
@@ -225,3 +226,12 @@ def test_a_deadline_is_a_value_with_a_moment_and_a_reason() -> None:
     assert deadline == Deadline(at=3.0, why="the link is quiet")
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         deadline.at = 4.0  # type: ignore[misc]
+
+
+def test_an_extension_that_raises_at_its_first_state_is_disabled_from_the_start() -> None:
+    class Broken(SampleExtension):
+        def initial(self) -> Any:
+            raise KeyError("secret")
+
+    [hosted] = initial_state(extensions=(Broken(),)).extensions
+    assert (hosted.off, hosted.state) == ("its initial raised KeyError", None)

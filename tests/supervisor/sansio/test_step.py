@@ -10,8 +10,16 @@ import pytest
 from cdp_core.errors import InvalidArgument
 from cdp_core.sansio.messages import Event, decode
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.sansio.effects import Dial, Disconnect, Note
-from cdp_supervisor.sansio.inputs import BrowserEvent, Instant, LinkDown, RequestReceived, SessionOpened, TimePassed
+from cdp_supervisor.sansio.effects import Dial, Disconnect, EndDialog, Note, OpenDialog
+from cdp_supervisor.sansio.inputs import (
+    BrowserEvent,
+    DialogAnswered,
+    Instant,
+    LinkDown,
+    RequestReceived,
+    SessionOpened,
+    TimePassed,
+)
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect
 from cdp_supervisor.sansio.requests import AwaitCall, Call, Focus, Recover, RespondToDialog, SetPolicy, Stop
 from cdp_supervisor.sansio.state import Deadline, initial_state
@@ -418,3 +426,64 @@ def test_a_step_is_a_pure_function() -> None:
     assert isinstance(first, Step)
     assert first == second
     assert fold.state.sessions is before
+
+
+# ── dialogs of extensions ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+OPENING = OpenDialog(key="k", page_id="P", frame_id="P", via="request", type="confirm")
+
+
+def opening_again(state: Any, got: Any) -> Any:
+    """Open a dialog at an event, and end it and open another one at each answer."""
+    if isinstance(got, DialogAnswered):
+        return state, (EndDialog(key="k", answered=True), OPENING)
+    return state, (OPENING,) if isinstance(got, BrowserEvent) else ()
+
+
+def test_a_dialog_of_an_extension_blocks_calls_and_its_answer_goes_to_the_extension() -> None:
+    fold = on_a_page(extensions=(SampleExtension(opening_again, events={LOG}),))
+    request = folded_machine.call(fold)
+    fold.event(LOG, on="s-P")
+    assert fold.error(request) == "BlockedByDialog"
+    fold.respond("accept")
+    assert fold.end_of("d-1") == ("agent", "answered")
+    assert [each.id for each in fold.pending()] == ["d-2"]
+
+
+def test_an_extension_that_opens_a_dialog_for_each_answer_is_disabled() -> None:
+    fold = on_a_page(extensions=(SampleExtension(opening_again, events={LOG}),), policy=Policy("auto_accept"))
+    fold.event(LOG, on="s-P")
+    assert "opens a dialog for each answer" in fold.state.extensions[0].off
+
+
+def test_after_the_stop_an_event_changes_nothing() -> None:
+    fold = on_a_page()
+    fold.ask(Stop())
+    before = fold.state
+    fold.event("Page.loadEventFired", on="s-P", timestamp=1.0)
+    assert fold.state is before
+
+
+def test_an_opening_and_a_closing_go_to_the_rules_of_dialogs() -> None:
+    fold = on_a_page()
+    folded_machine.call(fold)
+    fold.opening()
+    assert fold.error(fold.asked) == "BlockedByDialog"
+    fold.closing()
+    assert [each.phase for each in fold.page().dialogs] in ([], ["closed"])
+
+
+def test_the_second_dialog_of_one_key_is_refused() -> None:
+    fold = on_a_page(extensions=(SampleExtension(opening_again, events={LOG}),))
+    fold.event(LOG, on="s-P")
+    fold.event(LOG, on="s-P")
+    assert [each.id for each in fold.pending()] == ["d-1"]
+    assert fold.count("dialogs_of_extensions_refused") == 1
+
+
+def test_an_event_of_an_older_link_is_not_folded() -> None:
+    fold = on_a_page(extensions=(Keeper(),))
+    fold.feed(BrowserEvent(at=fold.at, generation=0, event=folded_machine.event_of(LOG, {"text": "a"}, "s-P")))
+    assert fold.state.extensions[0].state == ()
+    assert fold.count("inputs_of_older_links") == 1

@@ -6,13 +6,14 @@ import math
 
 import pytest
 
-from cdp_supervisor.sansio.effects import Release
+from cdp_supervisor.sansio.effects import ClaimFetch, Release, ReleaseFetch
+from cdp_supervisor.sansio.inputs import BrowserEvent
 from cdp_supervisor.sansio.options import Scope
 from cdp_supervisor.sansio.requests import Call, Focus, Recover, Stop
 from cdp_supervisor.sansio.step import next_deadline
 from cdp_supervisor.sansio.stopping import StopReport
 from support import folded_machine
-from support.folded_machine import on_a_page
+from support.folded_machine import LOG, SampleExtension, on_a_page
 
 HANDLE = "Page.handleJavaScriptDialog"
 TREE = "Page.getFrameTree"
@@ -164,3 +165,13 @@ def test_a_stop_ends_open_remedies() -> None:
     request_id = fold.ask(Recover(target_id="P", remedy="reload"))
     fold.ask(Stop())
     assert fold.error(request_id) == "SupervisorStopped"
+
+
+def test_the_claims_of_extensions_are_released_at_the_stop() -> None:
+    claim = ClaimFetch(key="k", session_id=None, patterns=({},))
+    claiming = SampleExtension(lambda state, got: (state, (claim,) if type(got) is BrowserEvent else ()), events={LOG})
+    fold = on_a_page(extensions=(claiming, SampleExtension(name="other")))
+    fold.event(LOG, on="s-P")
+    fold.ask(Stop())
+    ends = [each for each in fold.last if isinstance(each, (ReleaseFetch, Release))]
+    assert ends == [ReleaseFetch(extension="example"), Release()]

@@ -14,7 +14,7 @@ from cdp_core.sansio.messages import SessionId, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.changes import PageCrashed
 from cdp_supervisor.sansio.deadlines import entries
-from cdp_supervisor.sansio.effects import Answer, Forget, Note, Publish, Send
+from cdp_supervisor.sansio.effects import Answer, Forget, Note, Publish, Resume, Send
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits
 from cdp_supervisor.sansio.state import Attachment, Frame, Page, initial_state
@@ -310,3 +310,12 @@ def test_deadlines_behave_like_a_plain_dictionary(moves: list[tuple[str, float |
         assert [(at, each) for at, each, _ in tuple(entries(state.deadlines))] == sorted(
             (at, each) for each, at in model.items()
         )
+
+
+def test_targets_are_resumed_after_everything_else() -> None:
+    transition = transition_with()
+    transition.resume(S)
+    transition.note("info", "link up")
+    transition.resume(CHILD)
+    assert transition.last == (Resume(session_id=S), Resume(session_id=CHILD))
+    assert [type(each) for each in transition.effects] == [Note]

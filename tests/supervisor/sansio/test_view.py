@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
@@ -12,8 +14,19 @@ from immutables import Map
 from cdp_core.sansio.messages import BrowserContextId, SessionId, TargetId
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.console import ConsoleRing
-from cdp_supervisor.sansio.state import CallRecord, LinkState, Page, State, initial_state
+from cdp_supervisor.sansio.effects import Effect, Send
+from cdp_supervisor.sansio.inputs import Input
+from cdp_supervisor.sansio.state import (
+    CallRecord,
+    ExecutionContext,
+    HostedExtension,
+    LinkState,
+    Page,
+    State,
+    initial_state,
+)
 from cdp_supervisor.sansio.view import (
+    ExtensionViews,
     PageView,
     Snapshot,
     Views,
@@ -291,3 +304,127 @@ def test_views_of_pages_that_are_gone_are_dropped() -> None:
     assert set(views._pages) == set(few.pages)
     again = views.snapshot(replace(few, sequence=3))
     assert all(new is old for new, old in zip(again.pages, kept.pages, strict=True))
+
+
+# ── views of extensions ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.define
+class Counting:
+    """An extension that counts its inputs and the calls of `view`; `view` raises `raises` if given."""
+
+    name: str = "counting"
+    raises: type[BaseException] | None = None
+    sends: int = 0
+    view_calls: int = 0
+    shows: Any = None
+    events: frozenset[str] = frozenset({"Page.loadEventFired"})
+
+    def initial(self) -> int:
+        return 0
+
+    def step(self, state: int, input: Input, /) -> tuple[int, Iterable[Effect]]:
+        return state + 1, [Send(ticket=0, session_id=None, method="Browser.getVersion")] * self.sends
+
+    def next_deadline(self, _state: int, /) -> float | None:
+        return None
+
+    def view(self, state: int, /) -> Any:
+        self.view_calls += 1
+        if self.raises is not None:
+            raise self.raises("text of a page")
+        return {"counted": state} if self.shows is None else self.shows
+
+
+def views(*hosted: Counting, off: str = "") -> ExtensionViews:
+    return ExtensionViews(tuple(HostedExtension(extension=each, state=3, off=off) for each in hosted))
+
+
+def test_each_extension_is_shown_by_its_name_in_the_given_order() -> None:
+    shown = views(Counting("b"), Counting("a"))
+    assert list(shown) == ["b", "a"]
+    assert len(shown) == 2
+    assert shown == {"b": {"counted": 3}, "a": {"counted": 3}}
+
+
+def test_a_view_is_made_once_and_only_when_it_is_read() -> None:
+    """Most snapshots are read for their other parts."""
+    extension = Counting()
+    shown = views(extension)
+    assert (list(shown), len(shown), extension.view_calls) == (["counting"], 1, 0)
+    assert shown["counting"] is shown["counting"]
+    assert extension.view_calls == 1
+
+
+def test_reading_one_view_makes_no_other() -> None:
+    wanted, other = Counting("wanted"), Counting("other")
+    assert views(wanted, other)["wanted"] == {"counted": 3}
+    assert (wanted.view_calls, other.view_calls) == (1, 0)
+
+
+def test_an_unknown_extension_is_not_a_key() -> None:
+    shown = views(Counting())
+    assert shown.get("other") is None
+    with pytest.raises(KeyError):
+        shown["other"]
+
+
+def test_a_view_that_raises_is_shown_as_off_and_the_others_are_shown() -> None:
+    """Only the type is shown: the message may contain page text."""
+    shown = views(Counting("broken", raises=ZeroDivisionError), Counting("sound"))
+    assert shown == {"broken": {"off": "its view raised ZeroDivisionError"}, "sound": {"counted": 3}}
+
+
+@pytest.mark.parametrize("odd", [[1], "text", 5, True])
+def test_a_view_that_is_not_an_object_is_shown_as_off(odd: Any) -> None:
+    assert views(Counting(shows=odd), Counting("sound")) == {
+        "counting": {"off": "its view is not a JSON object"},
+        "sound": {"counted": 3},
+    }
+
+
+@pytest.mark.parametrize(
+    ("odd", "kind"),
+    [
+        ({"a": object()}, "TypeError"),
+        ({"a": math.nan}, "ValueError"),
+        ({("a",): 1}, "TypeError"),
+        ({"a": {1}}, "TypeError"),
+    ],
+)
+def test_a_view_that_is_not_json_is_shown_as_off(odd: Any, kind: str) -> None:
+    """A snapshot is always valid JSON."""
+    shown = views(Counting(shows=odd))
+    assert shown == {"counting": {"off": f"its view raised {kind}"}}
+    json.dumps(dict(shown))
+
+
+def test_a_view_that_contains_itself_is_shown_as_off() -> None:
+    circle: dict[str, Any] = {}
+    circle["a"] = circle
+    assert views(Counting(shows=circle)) == {"counting": {"off": "its view raised ValueError"}}
+
+
+def test_an_exception_that_is_not_an_error_of_the_extension_propagates() -> None:
+    """`KeyboardInterrupt` stops the program."""
+    with pytest.raises(KeyboardInterrupt):
+        views(Counting(raises=KeyboardInterrupt))["counting"]
+
+
+def test_a_disabled_extension_shows_the_reason_and_its_view_is_not_called() -> None:
+    extension = Counting()
+    assert dict(views(extension, off="it raised ValueError")) == {"counting": {"off": "it raised ValueError"}}
+    assert extension.view_calls == 0
+
+
+def test_the_repr_of_views_shows_their_content() -> None:
+    assert repr(views(Counting())) == "{'counting': {'counted': 3}}"
+    assert repr(views()) == "{}"
+
+
+def test_a_frame_shows_its_live_execution_contexts_by_world() -> None:
+    live = ExecutionContext(session_id=S, clearings_before=0)
+    worlds = Map({"": "1.1", "tools": "1.2", "over": "1.3"})
+    made = replace(page(frame("T", None, worlds=worlds)), contexts=Map({"1.1": live, "1.2": live}))
+    assert view_of(made).tree is not None
+    assert view_of(made).tree.contexts == {"": "1.1", "tools": "1.2"}  # type: ignore[union-attr]
