@@ -925,3 +925,12 @@ def test_a_session_that_auto_attach_made_superfluous_is_ended() -> None:
     fold.reply("Target.attachToTarget", {"sessionId": "ours"})
     assert Detach(session_id="ours", parent=None) in fold.last
     assert fold.state.opened == ()
+
+
+def test_a_session_that_ended_before_the_reply_to_its_attach_is_of_no_interest() -> None:
+    fold = folded_machine.on_a_page()
+    fold.detach("s-P")
+    fold.passes(60.0)
+    fold.reply("Target.attachToTarget", {"sessionId": "gone"})
+    assert fold.state.opened == ()
+    assert not any(isinstance(each, Detach) for each in fold.last)
