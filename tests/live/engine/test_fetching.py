@@ -121,7 +121,7 @@ async def test_a_navigation_away_ends_a_request_without_an_event_and_its_answer_
 
 
 @pytest.mark.parametrize(
-    ("pattern", "paused"), [("?sked", True), ("aske??", True), ("aske???", True), (r"aske\?", False), ("as*", True)]
+    ("pattern", "paused"), [("a?ked", True), ("aske??", True), ("aske???", True), (r"aske\?", False), ("as*", True)]
 )
 async def test_a_pattern_matches_as_the_arbiter_does(
     new_page: NewPage, evaluate: Evaluate, pattern: str, paused: bool

@@ -170,7 +170,7 @@ async def test_an_endless_script_is_reported(open_stage: Any, pages: Pages) -> N
     async with open_stage() as stage:
         target = await stage.open(pages("<p>quiet"))
         with pytest.raises(CallTimedOut) as timed_out:
-            await stage.sup.evaluate("for (;;) {}", target_id=target, timeout=0.3)
+            await stage.sup.evaluate("for (;;) {}", target_id=target, timeout=2.0)
         assert timed_out.value.method == "Runtime.evaluate"
         assert timed_out.value.health.state == "busy"
         assert "script that does not end" in timed_out.value.why
