@@ -25,22 +25,31 @@ ORDER: Final[tuple[Phase, ...]] = ("unknown", "loading", "interactive", "complet
 LIFECYCLE: Final[dict[str, Phase]] = {"init": "loading", "DOMContentLoaded": "interactive", "load": "complete"}
 REACHED: Final[dict[str, Phase]] = {"Page.domContentEventFired": "interactive", "Page.loadEventFired": "complete"}
 """Events of the document of a session's own frame: they name no frame."""
-EVENTS: Final = ("Page.frameStartedNavigating", "Page.frameStoppedLoading", "Page.lifecycleEvent", *REACHED)
+EVENTS: Final = (
+    "Page.frameStartedNavigating",
+    "Page.frameStartedLoading",
+    "Page.frameStoppedLoading",
+    "Page.lifecycleEvent",
+    *REACHED,
+)
 """The events of `applied`, besides `Page.frameNavigated`, which also changes the frame."""
 
 
 class LoadState(Struct, frozen=True, kw_only=True, gc=False):
-    """How far the document of a frame has loaded, and whether a navigation to another one is in flight."""
+    """How far the document of a frame has loaded, and whether a navigation to another one is in flight.
+
+    * `loader`: the loaderId of the document; empty if it is not known.
+    * `network_idle`: its network was idle for half a second; known only where lifecycle events are on.
+    * `navigating_to`, `since`: the loaderId of the navigation in flight (empty: none), and when it began, on the clock
+      of the caller. `announced`: its `Page.frameStartedLoading` has come.
+    """
 
     loader: str = ""
-    """The loaderId of the document; empty if it is not known."""
     phase: Phase = "unknown"
     network_idle: bool = False
-    """True once its network was idle for half a second; known only where lifecycle events are on."""
     navigating_to: str = ""
-    """The loaderId of the navigation in flight; empty if there is none."""
+    announced: bool = False
     since: float = 0.0
-    """When that navigation began, on the clock of the caller."""
 
 
 def applied(load: LoadState, method: str, params: Json, at: float) -> LoadState:
@@ -52,6 +61,8 @@ def applied(load: LoadState, method: str, params: Json, at: float) -> LoadState:
         frame = params.get("frame")
         restored = params.get("type") == "BackForwardCacheRestore"
         return committed(load, _text(frame, "loaderId") if is_object(frame) else "", restored=restored)
+    if method == "Page.frameStartedLoading":  # the second one of a navigation: the old document loads on (fact 92)
+        return replace(load, announced=True, navigating_to="" if load.announced else load.navigating_to)
     if method == "Page.lifecycleEvent":
         return lifecycle(load, loader, _text(params, "name"))
     return reached(load, REACHED[method]) if method in REACHED else stopped(load)
@@ -64,7 +75,7 @@ def _text(params: Json, name: str) -> str:
 
 def started(load: LoadState, loader: str, kind: str, at: float) -> LoadState:
     """Apply `Page.frameStartedNavigating`."""
-    return load if kind in SAME_DOCUMENT else replace(load, navigating_to=loader, since=at)
+    return load if kind in SAME_DOCUMENT else replace(load, navigating_to=loader, announced=False, since=at)
 
 
 def committed(load: LoadState, loader: str, *, restored: bool = False) -> LoadState:

@@ -58,6 +58,30 @@ async def test_a_navigation_in_flight_is_named_and_its_end_is_seen(stage: Any, s
         nursery.cancel_scope.cancel()
 
 
+async def empty_or_nothing(stream: trio.SocketStream) -> None:
+    """Answer `/empty` with 204 and keep every other request."""
+    async for data in stream:
+        if b"/empty" in data:
+            await stream.send_all(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+
+async def test_a_navigation_without_a_document_is_over_also_while_the_old_document_loads(
+    stage: Any, sites: Pages
+) -> None:
+    """Fact 92."""
+    async with trio.open_nursery() as nursery:
+        [listener] = await nursery.start(partial(trio.serve_tcp, empty_or_nothing, 0, host="127.0.0.1"))
+        address = f"http://127.0.0.1:{listener.socket.getsockname()[1]}"
+        target = await stage.open(sites("<p>here"))
+        session = await stage.attach(target)
+        await session.send("Page.navigate", {"url": sites(f"<p>old<img src='{address}/never'>")})
+        await stage.until(lambda snapshot: next(snapshot.page(target).frames()).load.phase == "interactive")
+        await session.send("Page.navigate", {"url": f"{address}/empty"})
+        await stage.until(lambda snapshot: snapshot.page(target).health.state == "ok")
+        assert await stage.sup.evaluate("1 + 1", target_id=target) == 2
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_named_world_is_known_to_those_who_come_later(stage: Any, sites: Pages) -> None:
     target = await stage.open(sites("<p>here"))
     made = await stage.sup.call("Page.createIsolatedWorld", {"frameId": target, "worldName": "tools"}, target_id=target)

@@ -233,6 +233,7 @@ EVENTS: dict[str, tuple[str | None, Any]] = {
     "Page.frameNavigated": ("s", {"frame": SHOWN, "type": "BackForwardCacheRestore"}),
     "Page.navigatedWithinDocument": ("s", {"frameId": "f", "url": "u"}),
     "Page.frameStartedNavigating": ("s", {"frameId": "f", "loaderId": "l", "navigationType": "reload"}),
+    "Page.frameStartedLoading": ("s", {"frameId": "f"}),
     "Page.frameStoppedLoading": ("s", {"frameId": "f"}),
     "Page.domContentEventFired": ("s", {}),
     "Page.loadEventFired": ("s", {}),
