@@ -23,9 +23,9 @@ async def never_answer(stream: trio.SocketStream) -> None:
 
 
 async def test_load_states_are_those_of_the_documents(stage: Any, sites: Pages) -> None:
-    target = await stage.open(
-        sites("<iframe srcdoc='<p>near'></iframe>" + f"<iframe src='{sites('<p>far', 'localhost')}'>")
-    )
+    target = await stage.open(sites("<p>before"))
+    page = sites("<iframe srcdoc='<p>near'></iframe>" + f"<iframe src='{sites('<p>far', 'localhost')}'>")
+    await (await stage.attach(target)).navigate(page)  # its events come on a session that is set up
 
     def are_complete(snapshot: Any) -> bool:
         page = snapshot.page(target)
