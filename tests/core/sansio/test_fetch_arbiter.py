@@ -174,6 +174,8 @@ def test_an_invalid_claim_is_refused_and_changes_nothing(patterns: Any, auth: bo
         ({"urlPattern": r"https://ads\.example\/"}, {}, True),
         ({"urlPattern": r"*\*"}, {}, False),
         ({"urlPattern": "ads"}, {}, False),
+        ({"urlPattern": "ttps://ads.example/"}, {}, False),
+        ({"urlPattern": "zttps://ads.example/"}, {}, False),
         ({}, {}, True),
         ({"resourceType": "Image"}, {}, False),
         ({"resourceType": "Document"}, {}, True),
@@ -500,3 +502,12 @@ def test_the_outcome_of_a_disable_is_of_no_interest() -> None:
     arbiter.check_command("Fetch.disable")(refusal("no"))
     arbiter.check_command("Fetch.takeResponseBodyAsStream", {"requestId": "unknown"})(refusal("no"))
     arbiter.claim([ALL], auth=False, name="x")
+
+
+def test_a_request_that_is_over_is_forgotten() -> None:
+    arbiter, (ads,) = claimed(ADS)
+    arbiter.paused(pause(), 0.0)
+    arbiter.pass_on(ads, "r1", 1.0)
+    arbiter.answered("r1", ENDED, 1.0)
+    assert not arbiter._pauses
+    assert not arbiter._held

@@ -417,3 +417,10 @@ def test_a_request_that_expires_without_its_user_is_continued_all_the_same() -> 
     there.now = PATIENCE
     there.claims.due()
     assert there.sent[-1] == ("continueRequest", A, "r")
+
+
+def test_the_user_of_a_released_claim_hears_nothing_of_the_end_of_the_session() -> None:
+    there, user = Connection(), User()
+    there.claim(user).release()
+    there.claims.session_closed(A, LOST.error)
+    assert user.errors == []
