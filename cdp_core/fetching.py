@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 from trio.lowlevel import checkpoint
 
-from cdp_core.errors import Gone, InvalidArgument
+from cdp_core.errors import Gone
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply
+from cdp_core.sansio.arguments import typed_params
 from cdp_core.sansio.fetch_arbiter import CHALLENGED, PATIENCE, PAUSED
 from cdp_core.sansio.messages import Event, Json, SessionId, TypedCommand
 from cdp_core.subscriptions import Subscription
@@ -61,11 +62,9 @@ class PausedRequest:
         this claim does not hold the request any more.
         """
         await checkpoint()
-        method = command if isinstance(command, str) else command.method
         if not isinstance(command, str):
-            if params is not None:
-                raise InvalidArgument(f"{method} carries its own params; params are for commands named by a string.")
-            params = command.to_params()
+            params = typed_params(command, params)
+        method = command if isinstance(command, str) else command.method
         await self._claim._answer(method, {"requestId": self.params["requestId"], **(params or {})})
 
     def pass_on(self) -> None:
@@ -111,7 +110,7 @@ class FetchClaim:
 
     def take(self, event: Event, /) -> bool:
         """Queue a request for the user; False if too many wait."""
-        if len(self._waiting) >= self._capacity:
+        if self._waiting.waiting >= self._capacity:
             self.overflow_count += 1
             return False
         self._waiting.push(event)

@@ -107,7 +107,7 @@ class Leases:
 
     def _answered(self, domain: str, tries: int, outcome: Outcome) -> None:
         if tries and domain in self._holders and _renderer_is_gone(outcome):
-            with suppress(Gone, InvalidArgument, LocalProtocolError):
+            with suppress(Gone, LocalProtocolError):
                 self._enable(domain, tries - 1)
                 return
         if isinstance(outcome, Refusal):
@@ -125,7 +125,7 @@ class Leases:
 
     def _disable(self, domain: str) -> None:
         # The session has ended, and its domains with it; or other code disabled Fetch, which is claimed since.
-        with suppress(Gone, InvalidArgument, LocalProtocolError):
+        with suppress(Gone, LocalProtocolError):
             self._session.send_nowait(f"{domain}.disable").on_end()
 
     def _watch_dialogs(self) -> None:

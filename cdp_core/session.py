@@ -22,6 +22,7 @@ from cdp_core.fetching import CAPACITY, FetchClaim, hold_claim
 from cdp_core.leases import TRIES, Leases
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply, Reply, report_refusal
+from cdp_core.sansio.arguments import describe_kind, typed_params
 from cdp_core.sansio.messages import Event, Json, SessionId, TypedCommand, TypedEvent
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import Struct
@@ -111,15 +112,7 @@ class Session:
                 command = str.__str__(command)  # a member of an enum stands for its value
             reply = kind(self._link, command, self._session_id, None)
         else:
-            if isinstance(command, type) or not callable(getattr(command, "to_params", None)):
-                raise InvalidArgument(
-                    f"A command must be a typed command or a name such as 'Page.navigate', not {_describe(command)}."
-                )
-            if params is not None:
-                raise InvalidArgument(
-                    f"{command.method} carries its own params; params are for commands named by a string."
-                )
-            params = command.to_params() or None
+            params = typed_params(command, params) or None
             reply = kind(self._link, command.method, self._session_id, command.parse)
         link = self._link
         reply.id = link.command(reply.method, params, self._session_id, reply, joined=joined, bounded=bounded)
@@ -338,11 +331,6 @@ class Session:
         )
 
 
-def _describe(value: object) -> str:
-    """Describe the kind of a value for an error text, without showing the value."""
-    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
-
-
 def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[Event], Any] | None]:
     """Return the methods of the given events, and the function that reads such an event.
 
@@ -357,7 +345,7 @@ def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[
         elif hasattr(event, "__cdp_method__"):
             readers[event.__cdp_method__] = event.__cdp_read__
         else:
-            raise InvalidArgument(f"An event must be given as its class or its name, not as {_describe(event)}.")
+            raise InvalidArgument(f"An event must be given as its class or its name, not as {describe_kind(event)}.")
     methods, only = tuple(readers), next(iter(readers.values()), None)
     if len(readers) == 1 or not any(readers.values()):
         return methods, only

@@ -273,14 +273,15 @@ class Subscription(Generic[T]):
         self.end(trio.ClosedResourceError)
         self._error = trio.ClosedResourceError
 
-    def __len__(self) -> int:
-        """Return how many items wait."""
+    @property
+    def waiting(self) -> int:
+        """How many items wait."""
         return len(self._batch) + len(self._queue)
 
     def statistics(self) -> SubscriptionStatistics:
         """Return the counts so far."""
         return SubscriptionStatistics(
-            waiting=len(self),
+            waiting=self.waiting,
             waiting_bytes=self._bytes - self._batch_bytes + sum(map(_size_of, self._batch)),
             capacity=self._capacity,
             max_bytes=self._max_bytes,

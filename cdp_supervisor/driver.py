@@ -36,7 +36,6 @@ from cdp_core import (
     Output,
     PageSession,
     SessionClosed,
-    SessionGone,
     Subscription,
     Transport,
     open_browser_session,
@@ -110,7 +109,6 @@ class Driver:
         self.mono, self.wall = trio.lowlevel.current_clock().current_time, time.time
         self.runner = Performer(state, self, record=record)
         self.browser: BrowserSession | None = None
-        self._link: Link[PageSession] | None = None
         self.sender: Link[PageSession] | NoLink = NoLink()
         # Set when the first link is up and its pages are known, or when the start has failed.
         self.started = trio.Event()
@@ -179,8 +177,8 @@ class Driver:
             with trio.move_on_at(self._alarm_at):
                 await self._alarm.wait()
             if trio.current_time() >= self._alarm_at:
-                if self._link is not None:  # as `SupervisorEngine.time_passed`, in this order
-                    self._link.fetch.due()
+                if self.browser is not None:  # as `SupervisorEngine.time_passed`, in this order
+                    self.browser.link.fetch.due()
                 self.runner.feed(TimePassed(at=self.now(), generation=self.runner.generation))
 
     async def _hold_one_link(self) -> None:
@@ -212,7 +210,7 @@ class Driver:
     def _link_is_up(self, browser: BrowserSession, *, owned: bool) -> None:
         self.browser = browser
         self._batches, self._batch = browser.batches, -1
-        self._link = self.sender = browser.link
+        self.sender = browser.link
         self._shared = SharedLink(browser, owned=owned)
         open_sessions = () if owned else self._shared.tap(self._tap)
         self.runner.feed(
@@ -231,7 +229,7 @@ class Driver:
     def _link_is_down(self, reason: str, *, final: bool = False) -> None:
         self.runner.link_ended()
         self.release()
-        self.browser = self._link = None
+        self.browser = None
         self.sender = NoLink()
         self._batches, self._batch = Batches(), -1
         jitter = random.random()  # noqa: S311 - it spreads clients out, and protects no secret
@@ -326,8 +324,8 @@ class Driver:
         with trio.move_on_after(STOP_WITHIN, shield=True):
             await pending.answered.wait()
         if pending.answer is None:  # the task that keeps the time has failed
-            at = Instant(mono=trio.current_time() + STOP_WITHIN, wall=time.time())
-            self.runner.feed(TimePassed(at=at, generation=self.runner.generation))
+            later = Instant(mono=self.mono() + STOP_WITHIN, wall=self.wall())
+            self.runner.feed(TimePassed(at=later, generation=self.runner.generation))
         self.release()
         report = None if pending.answer is None else pending.answer.value
         return (
@@ -337,9 +335,7 @@ class Driver:
     # ── the port of the state machine ────────────────────────────────────────────────────────────────────────────────
 
     def fetch_claims(self) -> FetchClaims:
-        if self._link is None:
-            raise SessionGone("The link is down.", reason="link_down", session_id="")
-        return self._link.fetch
+        return self.sender.fetch
 
     def share(self, effect: Shared) -> None:
         if self._shared is not None:
@@ -357,9 +353,8 @@ class Driver:
             self._changes.publish(change)
 
     def note(self, note: Note) -> None:
-        level = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}[note.level]
         fields = " ".join(f"{name}={value}" for name, value in note.fields.items())
-        log.log(level, "%s (%s)", note.text, fields)
+        getattr(log, note.level)("%s (%s)", note.text, fields)
 
     def dial(self, _generation: int) -> None:
         self._dial.set()

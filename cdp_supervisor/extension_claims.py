@@ -12,7 +12,7 @@ from cdp_core.sansio.fetch_claims import Claimed, FetchClaims
 from cdp_core.sansio.messages import Event, Refusal
 from cdp_core.sansio.outcomes import Outcome, Waiter
 from cdp_supervisor.sansio.effects import AnswerFetch, ClaimFetch
-from cdp_supervisor.sansio.inputs import FetchEnded, FetchExpired, FetchPaused, NotSent
+from cdp_supervisor.sansio.inputs import FetchEnded, FetchExpired, FetchPaused
 
 NOT_OURS: Final = (
     "The commands of the other client on this connection are not seen, so a claim could undo its use of Fetch; "
@@ -26,10 +26,8 @@ Feed = Callable[..., None]
 class ExtensionClaims:
     """The claims of the extensions of one supervisor."""
 
-    def __init__(self, feed: Feed, ended: Callable[[int, Outcome | NotSent], None]) -> None:
+    def __init__(self, feed: Feed) -> None:
         self._feed = feed
-        # Called with the ticket of an answer that ended without a command.
-        self._ended = ended
         self._claims: dict[tuple[str, str], tuple[_Claimant, Claimed]] = {}
 
     def claim(self, effect: ClaimFetch, claims_of_link: Callable[[], FetchClaims]) -> None:

@@ -142,6 +142,11 @@ class NoLink:
     def abandon(self, command_id: CommandId, /) -> None:
         """Nothing is under way."""
 
+    @property
+    def fetch(self) -> FetchClaims:
+        """Raise SessionGone."""
+        raise SessionGone("The link is down.", reason="link_down", session_id="")
+
 
 class _Ignored:
     """The waiter of a command whose outcome is of no interest."""
@@ -162,13 +167,13 @@ class Performer(Runner):
         self._mono, self._wall = port.mono, port.wall
         # Ticket → command, so that `Forget` finds it.
         self._sent: dict[int, CommandId] = {}
-        self._claims = ExtensionClaims(self._feed_now, self.command_ended)
+        self._claims = ExtensionClaims(self._feed_now)
 
     def now(self) -> Instant:
         """Return the time of an input that this source causes."""
         return Instant(mono=self._mono(), wall=self._wall())
 
-    # ── outputs of the link ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── outputs of the link ──────────────────────────────────────────────────────────────────────────────────────────
 
     def command_ended(self, ticket: int, outcome: Outcome | NotSent) -> None:
         """Feed the end of the command with this ticket."""
@@ -177,10 +182,8 @@ class Performer(Runner):
 
     def take(self, output: CommandDone | SessionOpened | SessionClosed | Anomaly) -> None:
         """Feed the opening or the end of a session; other outputs are no inputs."""
-        if isinstance(output, SessionOpened):
-            self.feed(opened_input(output, self.now(), self.generation))
-        elif isinstance(output, SessionClosed):
-            self.feed(closed_input(output, self.now(), self.generation))
+        if isinstance(output, (SessionOpened, SessionClosed)):
+            self.feed(session_input(output, self.now(), self.generation))
 
     def link_ended(self) -> None:
         """Forget the commands of a link that is over: `LinkDown` ends their tickets."""
@@ -218,8 +221,6 @@ class Performer(Runner):
         elif isinstance(effect, (ClaimFetch, AnswerFetch, ReleaseFetch)):
             self._claim(effect)
         else:
-            if isinstance(effect, Release):
-                self._claims.release_all()
             port.share(effect)
 
     def _claim(self, effect: Claiming) -> None:
@@ -272,12 +273,9 @@ def commands_of(effect: Shared) -> tuple[Command, ...]:
     return (("Target.setAutoAttach", NO_AUTO_ATTACH, None), *detached)
 
 
-def opened_input(opened: SessionOpened, at: Instant, generation: int) -> Input:
-    """Return the input for a session that opened."""
-    return inputs.SessionOpened(at=at, generation=generation, **asdict(opened))
-
-
-def closed_input(closed: SessionClosed, at: Instant, generation: int) -> Input:
-    """Return the input for a session that ended."""
-    reason = "link_lost" if closed.loss.kind == "connection" else closed.loss.reason
-    return inputs.SessionClosed(at=at, generation=generation, session_id=closed.session_id, reason=reason)
+def session_input(output: SessionOpened | SessionClosed, at: Instant, generation: int) -> Input:
+    """Return the input for a session that opened or ended."""
+    if isinstance(output, SessionOpened):
+        return inputs.SessionOpened(at=at, generation=generation, **asdict(output))
+    reason = "link_lost" if output.loss.kind == "connection" else output.loss.reason
+    return inputs.SessionClosed(at=at, generation=generation, session_id=output.session_id, reason=reason)

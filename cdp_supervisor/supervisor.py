@@ -18,13 +18,13 @@ import trio
 from cdp_core import (
     BrowserSession,
     ConnectionLost,
-    InvalidArgument,
     Json,
     Missed,
     PageSession,
     Subscription,
     TypedCommand,
 )
+from cdp_core.sansio.arguments import typed_params
 from cdp_core.sansio.messages import CommandId, WholeResult
 from cdp_supervisor.driver import Driver
 from cdp_supervisor.errors import AmbiguousTarget, BlockedByDialog, SupervisorStopped, UnknownTarget
@@ -215,10 +215,8 @@ class Supervisor:
         """
         parse: Callable[[Json], Any] | None = None
         if not isinstance(command, str):
-            if params is not None:
-                raise InvalidArgument(f"{command.method} carries its own params; pass params only with a method name.")
+            params = typed_params(command, params) or None
             parse = _parser(command)
-            params = command.to_params() or None
         request = Call(
             method=command if isinstance(command, str) else command.method,
             params=params,

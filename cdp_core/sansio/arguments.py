@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf, isfinite, nextafter
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from cdp_core.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from cdp_core.sansio.messages import Json, TypedCommand
 
 SMALLEST_LIMIT: Final = 1024
 """Bytes. The smallest allowed message limit: a smaller one would not even fit an error of the browser."""
@@ -25,6 +28,22 @@ def check_limit(max_message_bytes: object) -> None:
     """Raise InvalidArgument unless this is a usable limit for the size of a message."""
     if type(max_message_bytes) is not int or max_message_bytes < SMALLEST_LIMIT:
         raise InvalidArgument(f"max_message_bytes must be at least {SMALLEST_LIMIT} bytes, not {max_message_bytes!r}.")
+
+
+def typed_params(command: TypedCommand[Any], params: Mapping[str, Any] | None) -> Json:
+    """Return a typed command's params. Raises InvalidArgument for another value, or for params beside it."""
+    if isinstance(command, type) or not callable(getattr(command, "to_params", None)):
+        raise InvalidArgument(
+            f"A command must be a typed command or a name such as 'Page.navigate', not {describe_kind(command)}."
+        )
+    if params is not None:
+        raise InvalidArgument(f"{command.method} carries its own params; params are for commands named by a string.")
+    return command.to_params()
+
+
+def describe_kind(value: object) -> str:
+    """Describe the kind of a value for an error text, without showing the value."""
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 def plain_object(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
@@ -270,8 +271,9 @@ class FetchArbiter:
         """Give a pause to the next claim that matches, or continue it."""
         pause = self._pauses[request_id]
         for claim in self._claims.values():
-            wanted = claim.number == pause.asked_by or _matches(claim, pause)
-            if claim.number > pause.owner and (claim.auth or not pause.auth) and wanted:
+            if claim.number <= pause.owner or (pause.auth and not claim.auth):
+                continue
+            if claim.number == pause.asked_by or _matches(claim, pause):
                 pause.owner = claim.number
                 self._hold(request_id, pause, at)
                 return (Give(claim=claim.number, event=pause.event),)
@@ -334,6 +336,16 @@ def _matches_url(pattern: str, url: str) -> bool:
 
     A set of places in the pattern is followed through the URL: the cost is linear, whatever the page's URL is.
     """
+    length, stars, optional, taken = _parsed(pattern)
+    reached, anything = _skipped(1, optional), optional & ~stars
+    for character in url:
+        reached = _skipped((reached & (taken.get(character, 0) | anything)) << 1 | reached & stars, optional)
+    return bool(reached >> length)
+
+
+@lru_cache(maxsize=256)
+def _parsed(pattern: str) -> tuple[int, int, int, dict[str, int]]:
+    """Return a pattern's length and, as bits, the places of stars, optional parts and characters."""
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     stars = optional = 0
     taken: dict[str, int] = {}
@@ -342,10 +354,7 @@ def _matches_url(pattern: str, url: str) -> bool:
         optional |= (part in ("*", "?")) << place
         if part not in ("*", "?"):
             taken[part[-1]] = taken.get(part[-1], 0) | 1 << place
-    reached, anything = _skipped(1, optional), optional & ~stars
-    for character in url:
-        reached = _skipped((reached & (taken.get(character, 0) | anything)) << 1 | reached & stars, optional)
-    return bool(reached >> len(parts))
+    return len(parts), stars, optional, taken
 
 
 def _skipped(reached: int, optional: int) -> int:

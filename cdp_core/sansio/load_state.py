@@ -61,8 +61,11 @@ def applied(load: LoadState, method: str, params: Json, at: float) -> LoadState:
         frame = params.get("frame")
         restored = params.get("type") == "BackForwardCacheRestore"
         return committed(load, _text(frame, "loaderId") if is_object(frame) else "", restored=restored)
-    if method == "Page.frameStartedLoading":  # the second one of a navigation: the old document loads on (fact 92)
-        return replace(load, announced=True, navigating_to="" if load.announced else load.navigating_to)
+    if method == "Page.frameStartedLoading":
+        if not load.navigating_to:
+            return load
+        # The second one of a navigation: the old document loads on (fact 92).
+        return replace(load, navigating_to="") if load.announced else replace(load, announced=True)
     if method == "Page.lifecycleEvent":
         return lifecycle(load, loader, _text(params, "name"))
     return reached(load, REACHED[method]) if method in REACHED else stopped(load)

@@ -305,12 +305,8 @@ _COMMANDS: Final[Mapping[str, Callable[[FakeBrowser, HttpRequest], HttpAnswer]]]
 
 def _pretty(members: Mapping[str, str]) -> str:
     """One object, in Chromium's layout."""
-    lines = ",\n".join(f"   {json.dumps(name)}: {_quoted(value)}" for name, value in members.items())
-    return f"{{\n{lines}\n}}"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("<", "\\u003C")
+    lines = [f"   {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in members.items()]
+    return ("{\n" + ",\n".join(lines) + "\n}").replace("<", "\\u003C")
 
 
 # ── /fake ────────────────────────────────────────────────────────────────────────────────────────────────────────────

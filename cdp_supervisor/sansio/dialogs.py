@@ -82,14 +82,14 @@ def opened(
         key=key,
         opened=transition.at,
         generation=transition.state.generation,
-        held=via == "native" and native and bool(older),
+        held=native and bool(older),
     )
     policy = transition.state.policy.of(dialog.type)
     transition.update(last_dialog=number, dialog_on=transition.state.dialog_on.set(dialog.id, page.id))
     amend(dialog, "deadline", _schedule(transition, dialog, policy))
     transition.put_page(replace(page, dialogs=(*page.dialogs, dialog)))
     transition.publish(changes.DialogOpened(dialog_id=dialog.id, target_id=page.id, type=dialog.type))
-    if via == "native" and not native:
+    if not native:
         for other in older:  # without dialog windows the older one becomes unanswerable (fact 26)
             _move(transition, other.id, "superseded")
     if policy != "must_respond" or transition.state.stopping is not None:
@@ -308,14 +308,13 @@ def _schedule(transition: Transition, dialog: Dialog, policy: str) -> float | No
     state = transition.state
     if state.scope.observing or state.stopping is not None:
         return dialog.deadline
-    key = ("dialog", dialog.id)
     if dialog.held:
-        transition.schedule(key, HOLD_SECONDS, f"dialog {dialog.id} is one of two, and one of them ends")
+        transition.schedule(_key(dialog), HOLD_SECONDS, f"dialog {dialog.id} is one of two, and one of them ends")
         return dialog.deadline
     if policy != "must_respond":
         return dialog.deadline
     left = state.policy.dialog_timeout - max(transition.now - dialog.opened.mono, 0.0)
-    return transition.schedule(key, left, f"dialog {dialog.id} must get an answer")
+    return transition.schedule(_key(dialog), left, f"dialog {dialog.id} must get an answer")
 
 
 def _answer_by_policy(transition: Transition, dialog: Dialog, policy: str) -> None:

@@ -159,8 +159,9 @@ def _take_over(transition: Transition, place: int, state: Any, wanted: Iterable[
     orders = tuple(islice(wanted, MAX_WANTED + 1))
     deadline = hosted.extension.next_deadline(state)
     reason = wanted_effects.violation(orders) if orders else ""
-    sends = sum(isinstance(each, wanted_effects.COMMANDS) for each in orders)
-    at_stop = hosted.sent_at_stop + sends if transition.state.stopping is not None else 0
+    at_stop = hosted.sent_at_stop
+    if transition.state.stopping is not None:
+        at_stop += sum(isinstance(each, wanted_effects.COMMANDS) for each in orders)
     if len(orders) > MAX_WANTED:
         reason = f"it wanted more than {MAX_WANTED} effects for one input"
     elif not (deadline is None or is_finite(deadline)):

@@ -76,7 +76,7 @@ from cdp_supervisor.sansio.inputs import (
 )
 from cdp_supervisor.sansio.replies import value_of
 from cdp_supervisor.sansio.requests import AwaitCall, Focus, SetPolicy, Stop
-from cdp_supervisor.sansio.state import Deadline, Page, State, Ticket
+from cdp_supervisor.sansio.state import Deadline, Dialog, Page, State, Ticket
 from cdp_supervisor.sansio.transition import Transition
 
 S = TypeVar("S", bound=Struct)
@@ -157,10 +157,7 @@ def _exchange_dialogs(transition: Transition) -> None:
             if isinstance(report, effects.EndDialog):
                 dialogs.ended_by_extension(transition, name, report)
                 continue
-            dialog = dialogs.opened_by_extension(transition, name, report)
-            page = None if dialog is None else transition.page(dialog.target_id)
-            if dialog is not None and page is not None:
-                calls.blocked_by_dialog(transition, page, dialog)
+            _block_calls(transition, dialogs.opened_by_extension(transition, name, report))
         answers, transition.answers = transition.answers, ()
         for name, answer in answers:
             if round_number < MAX_ROUNDS:
@@ -264,9 +261,12 @@ def _target_rule(rule: Callable[[Transition, Json], object]) -> Callable[[Transi
 def _dialog_opening(transition: Transition, page: Page, session_id: SessionId, params: DialogOpeningParams) -> None:
     if page.session_id != session_id:
         return
-    dialog = dialogs.opened(transition, page, session_id, params)
+    _block_calls(transition, dialogs.opened(transition, page, session_id, params))
+
+
+def _block_calls(transition: Transition, dialog: Dialog | None) -> None:
     if dialog is not None and transition.state.calls:
-        calls.blocked_by_dialog(transition, transition.state.pages[page.id], dialog)
+        calls.blocked_by_dialog(transition, transition.state.pages[dialog.target_id], dialog)
 
 
 def _dialog_closed(transition: Transition, page: Page, session_id: SessionId, params: DialogClosedParams) -> None:

@@ -28,7 +28,7 @@ from cdp_core.testing.fake.browser import FakeBrowser
 from cdp_core.testing.schedules import Ask
 from cdp_supervisor import driver as driver_module
 from cdp_supervisor.driver import Driver, LinkOptions
-from cdp_supervisor.performing import IGNORED, closed_input, commands_of, opened_input
+from cdp_supervisor.performing import IGNORED, commands_of, session_input
 from cdp_supervisor.sansio import effects
 from cdp_supervisor.sansio.console import ConsoleRing
 from cdp_supervisor.sansio.extensions import Extension
@@ -186,9 +186,6 @@ class Functions:
                 if ticket == order.ticket:
                     self.router.abandon(command_id)  # type: ignore[arg-type]
         elif not isinstance(order, (effects.Answer, effects.Publish, effects.Note, effects.Dial, effects.Disconnect)):
-            if isinstance(order, effects.Release):
-                for key in tuple(self.claims):
-                    self.claims.pop(key)[1].release()
             for command in commands_of(order):
                 with suppress(CdpError):
                     self.texts.append(self.router.command(*command)[1])
@@ -221,11 +218,10 @@ class Functions:
             output.waiter.settle(output.outcome)
         elif isinstance(output, CommandDone) and self.tickets.get(output.id):
             self.feed(CommandEnded, ticket=self.tickets.pop(output.id), outcome=output.outcome)
-        elif isinstance(output, SessionOpened):
-            self.feed(lambda at, generation: opened_input(output, at, generation))
-        elif isinstance(output, SessionClosed):
-            self.feed(lambda at, generation: closed_input(output, at, generation))
-            self.fetch.session_closed(output.session_id, output.loss.error)
+        elif isinstance(output, (SessionOpened, SessionClosed)):
+            self.feed(lambda at, generation: session_input(output, at, generation))
+            if isinstance(output, SessionClosed):
+                self.fetch.session_closed(output.session_id, output.loss.error)
 
     def happen(self, happening: Happening) -> Texts:
         self.at, self.texts = Instant(mono=happening.at), []

@@ -227,12 +227,9 @@ def _read(text: bytes) -> tuple[str | None, str, object]:
         message = None
     if not is_object(message) or not isinstance(message.get("method"), str):
         return None, "", None
-    session: object = message.get("sessionId")
-    return session if isinstance(session, str) and session else None, message["method"], _hashable(message.get("id"))
-
-
-def _hashable(number: object) -> object:
-    return number if isinstance(number, (int, float, str)) else None
+    session, number = message.get("sessionId"), message.get("id")
+    hashable = number if isinstance(number, (int, float, str)) else None
+    return session if isinstance(session, str) and session else None, message["method"], hashable
 
 
 # ── the conductor ────────────────────────────────────────────────────────────────────────────────────────────────────

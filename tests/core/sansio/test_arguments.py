@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.arguments import SMALLEST_LIMIT, check_limit, check_timeout, is_plain_json
+from cdp_core.sansio.arguments import SMALLEST_LIMIT, check_limit, check_timeout, is_plain_json, typed_params
 from cdp_core.sansio.messages import CommandId, encode_command
 from cdp_core.sansio.structs import Raw
 
@@ -153,3 +153,33 @@ def test_a_limit_below_the_smallest_is_refused(limit: Any) -> None:
     with pytest.raises(InvalidArgument, match="max_message_bytes must be at least 1024 bytes"):
         check_limit(limit)
     check_limit(SMALLEST_LIMIT)
+
+
+class Navigate:
+    """A typed command."""
+
+    method = "Page.navigate"
+
+    def to_params(self) -> dict[str, Any]:
+        return {"url": "about:blank"}
+
+    def parse(self, _result: Any) -> None: ...
+
+
+def test_a_typed_command_gives_its_params() -> None:
+    assert typed_params(Navigate(), None) == {"url": "about:blank"}
+
+
+@pytest.mark.parametrize(
+    ("command", "params", "message"),
+    [
+        (Navigate, None, "not the class Navigate"),
+        (7, None, "not a int"),
+        (Navigate(), {}, "Page.navigate carries its own params"),
+    ],
+)
+def test_a_class_another_value_and_params_beside_a_typed_command_are_refused(
+    command: Any, params: Any, message: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        typed_params(command, params)

@@ -12,6 +12,7 @@ import trio
 
 from cdp_core import BrowserSession, PageSession, open_browser_session
 from cdp_core.errors import CommandRefused, InvalidArgument
+from support.http_stream import read_request
 
 pytestmark = pytest.mark.chromium
 
@@ -141,12 +142,9 @@ async def test_a_pattern_matches_as_the_arbiter_does(
 
 async def serve_secret(stream: trio.SocketStream) -> None:
     """Answer one request: 401 without credentials, 200 with some."""
-    request = b""
-    while b"\r\n\r\n" not in request:
-        more = await stream.receive_some()
-        if not more:
-            return
-        request += more
+    request = await read_request(stream)
+    if not request:
+        return
     if b"authorization: basic" in request.lower():
         head, body = b"HTTP/1.1 200 OK", b"<title>secret</title>"
     else:

@@ -10,6 +10,7 @@ import pytest
 import trio
 
 from cdp_core import BrowserSession, NavigationFailed, NavigationTimedOut, PageSession, open_browser_session
+from support.http_stream import read_request
 
 pytestmark = pytest.mark.chromium
 
@@ -35,12 +36,9 @@ ANSWERS = {
 
 async def answer(stream: trio.SocketStream) -> None:
     """Answer one request by its path; `/slow` is never answered."""
-    request = b""
-    while b"\r\n\r\n" not in request:
-        more = await stream.receive_some()
-        if not more:
-            return
-        request += more
+    request = await read_request(stream)
+    if not request:
+        return
     path = request.split()[1]
     if path == b"/slow":
         await trio.sleep_forever()

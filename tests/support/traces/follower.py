@@ -28,7 +28,7 @@ import attrs
 from cdp_core.sansio.messages import Event, Refusal, Result
 from cdp_core.sansio.router import CommandDone, Output, SessionClosed, SessionOpened
 from cdp_core.sansio.trace import LinkRecord, MessageRecord, TraceRecord
-from cdp_supervisor.performing import closed_input, opened_input
+from cdp_supervisor.performing import session_input
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import inputs
 from cdp_supervisor.sansio.console import ConsoleRing
@@ -168,10 +168,8 @@ class Follower(observer.Observer):
         if isinstance(output, Event):
             if output.method in self.wanted:
                 self.feed(inputs.BrowserEvent(at=self.now, generation=generation, event=output))
-        elif isinstance(output, SessionOpened):
-            self.feed(opened_input(output, self.now, generation))
-        elif isinstance(output, SessionClosed):
-            self.feed(closed_input(output, self.now, generation))
+        elif isinstance(output, (SessionOpened, SessionClosed)):
+            self.feed(session_input(output, self.now, generation))
         elif isinstance(output, CommandDone):
             self.note_reply(output)
             ticket = self.ticket_of.pop(output.id, None)
