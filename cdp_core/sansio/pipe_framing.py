@@ -57,26 +57,23 @@ class PipeReader:
             texts[0], self._partial = _payload(self._partial), bytearray()
         rest = texts.pop()
         # Only a portion above the limit can hold a text above the limit.
-        if len(portion) > self._limit and self._cut_above_limit(texts, rest):
-            rest = b""
-        self._partial += rest
+        if len(portion) > self._limit:
+            self._cut_above_limit(texts, rest)
+        if self.violation is None:
+            self._partial += rest
         if not all(texts):
             whole = [text for text in texts if text]
             self.empty_texts += len(texts) - len(whole)
             return whole
         return texts
 
-    def _cut_above_limit(self, texts: list[Payload], rest: Payload) -> bool:
-        """Cut the list before the first text above the limit; return True if one exists."""
-        for place, text in enumerate(texts):
+    def _cut_above_limit(self, texts: list[Payload], rest: Payload) -> None:
+        """Cut the list before the first text above the limit, if there is one."""
+        for place, text in enumerate((*texts, rest)):
             if len(text) > self._limit:
                 del texts[place:]
                 self._breach(text)
-                return True
-        if len(rest) > self._limit:
-            self._breach(rest)
-            return True
-        return False
+                return
 
     def _breach(self, text: Payload) -> None:
         """Set the violation, with the WebSocket's close code, since the pipe has no close codes."""

@@ -310,7 +310,7 @@ def _schedule(transition: Transition, dialog: Dialog, policy: str) -> float | No
         return dialog.deadline
     if dialog.held:
         transition.schedule(_key(dialog), HOLD_SECONDS, f"dialog {dialog.id} is one of two, and one of them ends")
-        return dialog.deadline
+        return None
     if policy != "must_respond":
         return dialog.deadline
     left = state.policy.dialog_timeout - max(transition.now - dialog.opened.mono, 0.0)
@@ -330,10 +330,10 @@ def _answer_by_policy(transition: Transition, dialog: Dialog, policy: str) -> No
 
 
 def _release(transition: Transition, dialog: Dialog) -> None:
+    """Apply the policy to a dialog that was held, and so is still open."""
     dialog = replace(dialog, held=False)
     put(transition, dialog)
-    if dialog.phase == "open":
-        apply_policy(transition, dialog)
+    apply_policy(transition, dialog)
 
 
 def answer(transition: Transition, dialog_id: str, *, accept: bool, prompt_text: str | None, by: str) -> None:

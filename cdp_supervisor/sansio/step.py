@@ -336,7 +336,7 @@ def _command_ended(transition: Transition, ended: CommandEnded) -> None:
 
 def _page_replied(transition: Transition, ticket: Ticket, number: int, outcome: object) -> None:
     """Note a reply that only a renderer sends which nothing blocks: a dialog would have blocked it."""
-    record = transition.state.calls.get(ticket.call_id) if ticket.purpose == "call" else None
+    record = transition.state.calls.get(ticket.call_id)
     by_renderer = ticket.purpose in BY_RENDERER or (
         record is not None and isinstance(outcome, Result) and record.method.startswith(("Runtime.", "DOM."))
     )

@@ -111,6 +111,7 @@ def test_the_limit_applies_before_the_text_has_ended() -> None:
     assert reader.violation is None
     reader.feed(b"x")
     assert reader.violation is not None
+    assert f"at least {LIMIT + 1} bytes" in reader.violation.text
     assert reader.unfinished == 0  # no part of it is kept
 
 

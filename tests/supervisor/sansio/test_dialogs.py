@@ -98,6 +98,14 @@ def test_the_watchdog_dismisses_a_dialog_that_got_no_response_in_time() -> None:
     assert fold.end_of(dialog) == ("watchdog", "answered")
 
 
+def test_a_new_timeout_counts_from_the_opening_of_the_dialog() -> None:
+    fold = on_a_page(policy=Policy(dialog_timeout=10.0))
+    fold.opening()
+    fold.passes(3.0)
+    fold.ask(SetPolicy(policy=Policy(dialog_timeout=20.0)))
+    assert fold.pending()[0].deadline == 20.0
+
+
 def test_an_observing_supervisor_answers_no_dialog_and_sets_no_deadline() -> None:
     fold = on_a_page(scope=Scope.browser().observed(), policy=Policy("auto_accept"))
     fold.opening()
@@ -456,17 +464,23 @@ def test_an_answered_dialog_has_ended_when_its_frame_opens_another_one() -> None
     assert fold.end_of("d-1") == ("agent", "answered")
 
 
-def test_a_held_dialog_that_is_being_answered_is_not_answered_again() -> None:
-    """The policy applies only to an open dialog."""
-    fold = on_a_page()
-    fold.opening()
-    fold.respond()
-    page = fold.page()
-    marked = replace(page, dialogs=(replace(page.dialogs[0], held=True),))
-    fold.state = replace(fold.state, pages=fold.state.pages.set(page.id, marked))
+def test_a_held_dialog_that_a_caller_answers_is_not_answered_by_the_policy() -> None:
+    fold = with_frame(policy=Policy({"confirm": "auto_accept"}))
+    fold.opening("P", type="alert")
+    fold.opening("F")
+    fold.ask(RespondToDialog(dialog_id="d-2", action="dismiss"))
     fold.passes(5.0)
-    assert len(fold.all_sent(HANDLE)) == 1
-    assert fold.dialog("d-1").phase == "answering"
+    assert fold.sent(HANDLE).params == {"accept": False}
+
+
+def test_a_held_dialog_and_one_with_an_automatic_policy_have_no_deadline() -> None:
+    fold = with_frame(policy=Policy({"confirm": "auto_accept"}))
+    fold.opening("P", type="alert")
+    fold.opening("F")
+    assert fold.dialog("d-2").deadline is None
+    fold.passes(0.5)
+    assert fold.dialog("d-2").phase == "answering"
+    assert fold.dialog("d-2").deadline is None
 
 
 # ── unanswerable dialogs ──────────────────────────────────────────────────────────────────────────────────────────────

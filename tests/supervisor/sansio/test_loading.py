@@ -155,6 +155,14 @@ def test_the_navigation_of_a_page_whose_tree_is_not_read_yet_is_known() -> None:
     assert fold.health() == "blocked"
 
 
+def test_a_navigation_that_began_before_the_tree_was_read_is_that_of_the_top_frame() -> None:
+    fold = on_a_page()
+    starts(fold)
+    tree = {"frame": {"id": "P", "loaderId": "old"}, "childFrames": [{"frame": {"id": "A", "loaderId": "a"}}]}
+    fold.reply("Page.getFrameTree", {"frameTree": tree})
+    assert (load_of(fold).navigating_to, load_of(fold, "A").navigating_to) == ("new", "")
+
+
 def test_the_tree_shows_that_a_navigation_is_over_whose_end_was_missed() -> None:
     fold = on_a_page()
     starts(fold, loader="l")

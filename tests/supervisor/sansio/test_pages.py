@@ -616,6 +616,15 @@ def test_the_target_s_url_counts_until_the_page_reports_its_own() -> None:
     assert (fold.page().url, fold.page().title) == ("http://c/", "C")
 
 
+def test_target_info_without_an_opener_or_a_context_changes_neither() -> None:
+    fold = on_a_page()
+    fold.event(
+        "Target.targetInfoChanged", targetInfo={"targetId": "P", "openerId": "O", "browserContextId": "C", "url": "u"}
+    )
+    fold.event("Target.targetInfoChanged", targetInfo={"targetId": "P", "url": "http://b/"})
+    assert (fold.page().opener_id, fold.page().context_id) == ("O", "C")
+
+
 def test_a_page_that_a_prerendered_one_replaced_is_gone() -> None:
     """Fact 45."""
     fold = on_a_page()

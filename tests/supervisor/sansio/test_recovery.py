@@ -260,6 +260,7 @@ def test_ending_all_remedies_leaves_the_open_calls() -> None:
     recovery.end_all(transition, lambda: CallTimedOut("The remedy", waited=0.0, health=None))
     assert [each.purpose for each in transition.state.tickets.values()].count("remedy") == 0
     assert "call" in [each.purpose for each in transition.state.tickets.values()]
+    assert not [key for key in transition.state.deadline_of if key[0] == "remedy"]
 
 
 def test_a_remedy_is_noted_and_its_deadline_ends_with_the_link() -> None:

@@ -112,6 +112,7 @@ def test_thirty_frames_are_shown_and_a_larger_tree_is_marked_as_truncated(below:
     whole = view_of(made).frame_tree(most=None)
     assert (len(whole["children"]), whole["truncated"]) == (below, False)
     assert ids(view_of(made).frame_tree(most=1)) == ["F0"]
+    assert view_of(made).to_dict()["frame_tree"]["truncated"] == truncated
 
 
 def test_out_of_process_frames_are_shown_two_levels_deep() -> None:
