@@ -444,7 +444,7 @@ class Link(Generic[S]):
         if self.ended.is_set():
             return
         self.ended.set()
-        ended = len(self.sessions), len(self.router.waiting)
+        ended = len(self.sessions), self.router.in_flight
         log.info("link down (%s); %d sessions and %d commands ended with it", loss.reason, *ended)
         self._outbox.clear()
         self._outbox_bytes = 0

@@ -51,12 +51,9 @@ class DeferredEvents:
         # A state, how many waiting events were folded to read it, and the result.
         self._last_read: tuple[State, int, State] | None = None
 
-    def read(self) -> State:
-        """Return the state with every waiting event folded in, in any thread; nothing is published."""
-        state, waiting = self.published
+    def read(self, state: State, waiting: Sequence[BrowserEvent]) -> State:
+        """Return a published state with its waiting events folded in, in any thread; publish nothing."""
         count = len(waiting)
-        if not count:
-            return state
         last = self._last_read
         if last is not None and last[0] is state and last[1] == count:
             return last[2]

@@ -56,7 +56,7 @@ class Runner:
     def state(self) -> State:
         """The state now, with the deferred events folded in."""
         published, waiting = self._deferred.published
-        return self._deferred.read() if waiting else published
+        return self._deferred.read(published, waiting) if waiting else published
 
     @property
     def used_events(self) -> dict[str, bool]:

@@ -248,19 +248,15 @@ def start(mutant: Mutant, tests: list[str]) -> int:
 def survivors(mutants: list[tuple[Mutant, list[list[str]]]], workers: int) -> list[Mutant]:
     """Run every mutant against its tests, the next tests where it passes; return those that pass all."""
     waiting, running, left = list(reversed(mutants)), {}, []
-    done = 0
     while waiting or running:
         while waiting and len(running) < workers:
             mutant, stages = waiting.pop()
             running[start(mutant, stages[0])] = (mutant, stages[1:])
         child, status = os.wait()
         mutant, stages = running.pop(child)
-        if status != 0:
-            done += 1
-        elif stages:
+        if status == 0 and stages:
             waiting.append((mutant, stages))
-        else:
-            done += 1
+        elif status == 0:
             left.append(mutant)
             if not mutant.name.endswith("unchanged"):
                 print("survived:", mutant.shown, flush=True)

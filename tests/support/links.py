@@ -27,6 +27,6 @@ def links_end_empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Link, "__init__", note)
     yield
     for link in links:
-        left = (len(link.router.waiting), len(link.sessions), len(link.routes), len(link._outbox))
+        left = (link.router.in_flight, len(link.sessions), len(link.routes), len(link._outbox))
         assert link.ended.is_set()
         assert left == (0,) * 4, f"commands, sessions, routes, unsent: {left}"

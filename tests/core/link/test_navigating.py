@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -51,47 +51,46 @@ async def test_a_navigation_within_the_document_has_no_load_state(autojump_clock
         assert (await page.navigate(f"{SHOP}#there")).loader == ""
 
 
+async def failure_of(page: PageSession, meanwhile: Callable[[], Awaitable[None]]) -> NavigationFailed:
+    """Navigate to the shop while this function runs, and return the error."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(meanwhile)
+        with pytest.raises(NavigationFailed) as failed:
+            await page.navigate(SHOP)
+    return failed.value
+
+
 async def test_a_navigation_that_the_network_refuses_raises_its_error(autojump_clock: Any) -> None:
     async with page_of(shop()) as page, page.claim_fetch(patterns=[{"urlPattern": "*"}]) as claim:
-        async with trio.open_nursery() as nursery:
 
-            @nursery.start_soon
-            async def refuse() -> None:
-                paused = await claim.receive()
-                await paused.answer("Fetch.failRequest", {"errorReason": "ConnectionRefused"})
+        async def refuse() -> None:
+            paused = await claim.receive()
+            await paused.answer("Fetch.failRequest", {"errorReason": "ConnectionRefused"})
 
-            with pytest.raises(NavigationFailed, match="ERR_CONNECTION_REFUSED") as failed:
-                await page.navigate(SHOP)
-        assert failed.value.reason == "net::ERR_CONNECTION_REFUSED"
+        failure = await failure_of(page, refuse)
+        assert "ERR_CONNECTION_REFUSED" in str(failure)
+        assert failure.reason == "net::ERR_CONNECTION_REFUSED"
 
 
 async def test_a_navigation_that_is_stopped_raises_and_is_not_waited_for(autojump_clock: Any) -> None:
     async with page_of(shop()) as page, page.claim_fetch(patterns=[{"urlPattern": "*"}]) as claim:
-        async with trio.open_nursery() as nursery:
 
-            @nursery.start_soon
-            async def stop() -> None:
-                await claim.receive()
-                await page.send("Page.stopLoading")
+        async def stop() -> None:
+            await claim.receive()
+            await page.send("Page.stopLoading")
 
-            with pytest.raises(NavigationFailed) as failed:
-                await page.navigate(SHOP)
-        assert failed.value.reason in ("stopped", "net::ERR_ABORTED")
+        assert (await failure_of(page, stop)).reason in ("stopped", "net::ERR_ABORTED")
 
 
 async def test_a_navigation_that_another_one_replaces_raises(autojump_clock: Any) -> None:
     async with page_of(shop()) as page, page.claim_fetch(patterns=[{"urlPattern": "*"}]) as claim:
-        async with trio.open_nursery() as nursery:
 
-            @nursery.start_soon
-            async def replace() -> None:
-                await claim.receive()
-                page.send_nowait("Page.navigate", {"url": f"{SHOP}other"}).on_end()
-                (await claim.receive()).pass_on()
+        async def replace() -> None:
+            await claim.receive()
+            page.send_nowait("Page.navigate", {"url": f"{SHOP}other"}).on_end()
+            (await claim.receive()).pass_on()
 
-            with pytest.raises(NavigationFailed) as failed:
-                await page.navigate(SHOP)
-        assert failed.value.reason in ("superseded", "net::ERR_ABORTED")
+        assert (await failure_of(page, replace)).reason in ("superseded", "net::ERR_ABORTED")
 
 
 async def test_a_timeout_says_that_the_navigation_is_in_flight(autojump_clock: Any) -> None:
