@@ -98,6 +98,13 @@ def deep(session: nox.Session) -> None:
 
 
 @nox.session(python=NEWEST)
+def long(session: nox.Session) -> None:
+    """Run the live tests with the numbers of repetitions that their claims give, which take some minutes."""
+    session.install(".[dev]")
+    session.run("pytest", "-q", *(session.posargs or ["tests/live"]), env={"CI": "1", "CDP_LONG": "1"})
+
+
+@nox.session(python=NEWEST)
 def soak(session: nox.Session) -> None:
     """Run the supervisor on a real Chromium for some minutes: dialogs, frames, cut links."""
     session.install(".[dev]")

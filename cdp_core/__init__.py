@@ -15,6 +15,7 @@ from cdp_core.discovery import Address
 from cdp_core.errors import (
     BindingDrift,
     CdpError,
+    CdpWarning,
     CommandRefused,
     ConnectionLost,
     DiscoveryError,
@@ -31,6 +32,7 @@ from cdp_core.errors import (
     TargetCrashed,
     TargetGone,
 )
+from cdp_core.expectations import Expectation
 from cdp_core.fetching import FetchClaim, PausedRequest
 from cdp_core.link import Batches, LinkStatistics, Tap
 from cdp_core.replies import PendingReply
@@ -53,7 +55,7 @@ from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.router import Anomaly, CommandDone, Output, Router, RouterStatistics, SessionClosed, SessionOpened
 from cdp_core.sansio.target_table import TargetChanged, TargetCreated, TargetDestroyed, TargetInfo
 from cdp_core.session import SessionStatistics
-from cdp_core.subscriptions import Expectation, Missed, Received, Subscription, SubscriptionStatistics
+from cdp_core.subscriptions import Missed, Received, Subscription, SubscriptionStatistics
 from cdp_core.target_session import PageSession
 from cdp_core.targets import Arm, BridgeStatistics, TargetBridge
 from cdp_core.transports import DirectTransport, Transport
@@ -86,6 +88,7 @@ __all__ = [
     "BrowserContextId",
     "BrowserSession",
     "CdpError",
+    "CdpWarning",
     "Command",
     "CommandDone",
     "CommandId",

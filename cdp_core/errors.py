@@ -13,6 +13,8 @@ Two questions decide the class of an error: which side is at fault, and what end
 * `BindingDrift`: the typed bindings and the browser disagree about exactly what the caller used; the rest is usable.
 * `TapFailed`: a tap raised; the cause is the tap's own exception.
 
+`CdpWarning` is the category of this library's warnings.
+
 `str()` of each is one sentence that includes what to do next, because programs show it to people and agents. No error
 contains a payload, a token or page text. Each survives `pickle` and `copy` (task queues and test runners send
 exceptions between processes), which is why the fields are set by hand here: exceptions made by attrs with
@@ -116,9 +118,10 @@ class TargetGone(Gone):
 
 
 class TargetCrashed(Gone):
-    """The target's renderer process died during the command.
+    """The target's renderer process died; the session stays open, and the page is usable after a reload.
 
-    The session stays open; reload the page to use it again.
+    `reason` is `"crashed"` for a command that was in flight, and so may have been carried out, and `"not_sent"` for one
+    that was refused here until the reload, because nothing would answer it.
     """
 
     def __init__(self, message: str, *, reason: str, session_id: str, target_id: str | None = None) -> None:
@@ -209,6 +212,10 @@ class TapFailed(CdpError):
             f"The tap {tap} raised an exception, so the link was ended; its exception is the cause of this one."
         )
         self.tap = tap
+
+
+class CdpWarning(UserWarning):
+    """Warns of something that no exception shows; the text says what to do."""
 
 
 def _cut(text: str) -> str:

@@ -1,14 +1,13 @@
 """Counted leases of CDP domains on one session.
 
-The first holder of a domain sends `enable`, the last one sends `disable`. Neither waits for the reply: while a dialog
-blocks the session's page, both are answered only afterwards (fact 15), and everything that the page answers later is
-queued behind them anyway. Commands that the browser process answers are an exception: a `Page.navigate` to another
-process overtakes an unanswered `enable`, and the events of its load are lost. A caller that needs these events first
-sends an `enable` of its own and waits for its reply.
+The first holder of a domain sends `enable`, the last one sends `disable`. `hold` waits for the replies before its block
+begins, because commands that the browser process answers overtake an `enable`: a `Page.navigate` to another process
+loses the events of its load (docs/cdp/an-enable-is-awaited-before-its-block.md). It waits no longer than the page can
+answer: a dialog that opens (fact 15) begins the block at once, and so does the end of `wait`, with a CdpWarning.
 
-An `enable` that was sent to a renderer process that is gone had no effect, and is sent again to the process that
-replaces it (docs/cdp/a-crash-ends-no-session.md). Any other refusal is counted and logged, since no caller waits for
-it.
+An `enable` that was sent to a renderer process that is gone had no effect. It is sent again to the process that
+replaces it (docs/cdp/a-crash-ends-no-session.md): at once if the browser refused it, and after a crash at
+`Inspector.targetReloadedAfterCrash`. Any other refusal that no caller waits for is counted and logged.
 
 `Page.disable` is delayed while a dialog of this session is open: a browser without a native dialog handler would
 dismiss the dialog (fact 24), and a browser with one would leave it open with no session able to answer it.
@@ -16,34 +15,58 @@ dismiss the dialog (fact 24), and a browser with one would leave it open with no
 
 from __future__ import annotations
 
+import math
 import re
+import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Final, Protocol
 
+import attrs
+import trio
 from trio.lowlevel import checkpoint
 
-from cdp_core.errors import Gone, InvalidArgument, LocalProtocolError
+from cdp_core.errors import CdpWarning, Gone, InvalidArgument, LocalProtocolError, TargetCrashed
 from cdp_core.replies import PendingReply
-from cdp_core.sansio.messages import Event, Refusal
-from cdp_core.sansio.outcomes import Loss, Outcome
+from cdp_core.sansio.arguments import check_timeout
+from cdp_core.sansio.messages import Event, Refusal, Result, SessionId
+from cdp_core.sansio.outcomes import Loss, Outcome, failure_of
+from cdp_core.sansio.redaction import shown_id
 from cdp_core.subscriptions import Sink
 
 _DOMAIN = "[A-Z][A-Za-z0-9]*"
 OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
+RELOADED: Final = "Inspector.targetReloadedAfterCrash"
 PROCESS_GONE_MESSAGES: Final = frozenset({"Target crashed", "Inspected target navigated or closed"})
 """Error messages of a command whose process is gone and was replaced by another one (facts 49, 55)."""
 TRIES: Final = 3
 """How often an `enable` is sent again, if the peer answers each time that the process is gone."""
+WAIT: Final = 5.0
+"""Seconds that `hold` waits for replies: longer than a document needs to commit or a script to return, usually."""
+CALLER: Final = 4
+"""Frames from the warning to the `async with` of the caller."""
 
 
 class LeaseSession(Protocol):
     """The methods of a session that leases use."""
 
-    def send_nowait(self, command: str, params: None = None, /, *, bounded: bool = True) -> PendingReply[Any]: ...
+    def _start(self, command: str, params: None, *, joined: bool) -> PendingReply[Any]: ...
 
     def listen(self, methods: tuple[str, ...], sink: Sink, /) -> None: ...
+
+
+@attrs.define(eq=False)
+class _Lease:
+    """A leased domain: its holders, how its `enable` ended, and how many callers wait for that."""
+
+    holders: int = 0
+    outcome: Outcome | None = None
+    waiting: int = 0
+
+    @property
+    def failed(self) -> bool:
+        return not isinstance(self.outcome, (Result, type(None)))
 
 
 class Leases:
@@ -52,19 +75,29 @@ class Leases:
     `report` is called with each refusal that no caller waits for.
     """
 
-    def __init__(self, session: LeaseSession, report: Callable[[str, Refusal], None]) -> None:
+    def __init__(
+        self, session: LeaseSession, session_id: SessionId | None, report: Callable[[str, Refusal], None]
+    ) -> None:
         self._session = session
+        self._session_id = session_id
         self._report = report
-        self._holders: dict[str, int] = {}
+        self._leases: dict[str, _Lease] = {}
+        # The domains whose `enable` or `disable` a crash has cost, with the tries that are left.
+        self._lost: dict[str, int] = {}
         self._open_dialogs = 0
-        self._watching = self._disable_later = False
+        self._listening = self._disable_later = False
+        self._changed = trio.Event()
 
     @asynccontextmanager
-    async def hold(self, domains: tuple[str, ...]) -> AsyncGenerator[None, None]:
+    async def hold(self, domains: tuple[str, ...], wait: float | None) -> AsyncGenerator[None, None]:
         domains = _check(domains)
+        if wait:
+            check_timeout("wait", wait)
         await checkpoint()
         release = self.take(domains)
         try:
+            if wait != 0:
+                await self._wait(domains, math.inf if wait is None else wait)
             yield
         finally:
             release()
@@ -89,71 +122,125 @@ class Leases:
 
     def counts(self) -> Mapping[str, int]:
         """Return the number of holders of each domain."""
-        return dict(self._holders)
+        return {domain: lease.holders for domain, lease in self._leases.items() if lease.holders}
+
+    async def _wait(self, domains: tuple[str, ...], seconds: float) -> None:
+        """Wait until every `enable` is answered, a dialog opens, or the time is over. Raises how one failed."""
+        leases = [self._leases[domain] for domain in domains]
+        for lease in leases:
+            lease.waiting += 1
+        try:
+            with trio.move_on_after(seconds) as patience:
+                while (
+                    not self._open_dialogs
+                    and not any(lease.failed for lease in leases)
+                    and any(lease.outcome is None for lease in leases)
+                ):
+                    await self._changed.wait()
+        finally:
+            for lease in leases:
+                lease.waiting -= 1
+        for domain, lease in zip(domains, leases, strict=True):
+            if lease.outcome is not None and not isinstance(lease.outcome, Result):
+                raise failure_of(lease.outcome, f"{domain}.enable", self._session_id)
+        if patience.cancelled_caught:
+            silent = ", ".join(f"{domain}.enable" for domain in domains if self._leases[domain].outcome is None)
+            warnings.warn(
+                f"{silent} on session {shown_id(self._session_id)} has no reply after {seconds:g} s: a dialog may have "
+                "opened before this session was attached, a navigation may be in flight, or a script may be busy. The "
+                "events of a Page.navigate that is sent now may be lost; give a longer wait, or wait=None.",
+                CdpWarning,
+                stacklevel=CALLER,
+            )
 
     def _take(self, domain: str, tries: int) -> None:
-        if domain in self._holders:
-            self._holders[domain] += 1
-            return
+        lease = self._leases.get(domain)
+        if lease is None or lease.failed:
+            self._listen()
+            lease = _Lease() if lease is None else lease
+            self._enable(domain, lease, tries)
+            self._leases[domain] = lease
         if domain == "Page":
-            self._watch_dialogs()
-        if not (domain == "Page" and self._disable_later):
-            self._enable(domain, tries)
-        self._disable_later = False if domain == "Page" else self._disable_later
-        self._holders[domain] = 1
+            self._disable_later = False
+        lease.holders += 1
 
-    def _enable(self, domain: str, tries: int) -> None:
-        self._session.send_nowait(f"{domain}.enable", bounded=False).on_end(partial(self._answered, domain, tries))
+    def _enable(self, domain: str, lease: _Lease, tries: int) -> None:
+        reply = self._session._start(f"{domain}.enable", None, joined=True)
+        lease.outcome = None
+        reply.on_end(partial(self._answered, domain, lease, tries))
 
-    def _answered(self, domain: str, tries: int, outcome: Outcome) -> None:
-        if tries and domain in self._holders and _renderer_is_gone(outcome):
-            with suppress(Gone, LocalProtocolError):
-                self._enable(domain, tries - 1)
-                return
-        if isinstance(outcome, Refusal):
+    def _answered(self, domain: str, lease: _Lease, tries: int, outcome: Outcome) -> None:
+        if tries and self._leases.get(domain) is lease:
+            if isinstance(outcome, Refusal) and outcome.message in PROCESS_GONE_MESSAGES:
+                with suppress(Gone, LocalProtocolError):
+                    self._enable(domain, lease, tries - 1)
+                    return
+            if isinstance(outcome, Loss) and outcome.kind == "crash":
+                self._lost[domain] = tries - 1
+        lease.outcome = outcome
+        self._wake()
+        if isinstance(outcome, Refusal) and not lease.waiting:
             self._report(f"{domain}.enable", outcome)
 
     def _release(self, domain: str) -> None:
-        self._holders[domain] -= 1
-        if self._holders[domain]:
+        lease = self._leases[domain]
+        lease.holders -= 1
+        if lease.holders:
             return
-        del self._holders[domain]
         if domain == "Page" and self._open_dialogs:
             self._disable_later = True
         else:
             self._disable(domain)
 
     def _disable(self, domain: str) -> None:
-        # The session has ended, and its domains with it; or other code disabled Fetch, which is claimed since.
-        with suppress(Gone, LocalProtocolError):
-            self._session.send_nowait(f"{domain}.disable").on_end()
+        lease = self._leases.pop(domain)
+        if isinstance(lease.outcome, Refusal):
+            return
+        try:
+            self._session._start(f"{domain}.disable", None, joined=True).on_end()
+        except TargetCrashed:  # the next renderer process begins with the domains that were enabled
+            self._lost[domain] = 0
+        except (Gone, LocalProtocolError):
+            pass  # the session has ended, and its domains with it; or other code disabled Fetch, which is claimed since
 
-    def _watch_dialogs(self) -> None:
-        if not self._watching:
-            self._watching = True
-            self._session.listen((OPENING, CLOSED), self)
+    def _listen(self) -> None:
+        if not self._listening:
+            self._session.listen((OPENING, CLOSED, RELOADED), self)
+            self._listening = True
 
-    # ── the sink for dialogs ─────────────────────────────────────────────────────────────────────────────────────────
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+
+    # ── the sink for dialogs and reloads ─────────────────────────────────────────────────────────────────────────────
 
     def push(self, event: Event, _at: float, /) -> None:
-        if event.method == OPENING:
+        if event.method == RELOADED:
+            self._reloaded()
+        elif event.method == OPENING:
             self._open_dialogs += 1
-            return
-        self._open_dialogs = max(self._open_dialogs - 1, 0)
-        if self._disable_later and not self._open_dialogs:
-            self._disable_later = False
-            self._disable("Page")
+            self._wake()
+        else:
+            self._open_dialogs = max(self._open_dialogs - 1, 0)
+            if self._disable_later and not self._open_dialogs:
+                self._disable_later = False
+                self._disable("Page")
+
+    def _reloaded(self) -> None:
+        """Send to the new renderer process what the crash has cost."""
+        lost, self._lost = self._lost, {}
+        for domain, tries in lost.items():
+            lease = self._leases.get(domain)
+            with suppress(Gone, LocalProtocolError):
+                if lease is None:
+                    self._session._start(f"{domain}.disable", None, joined=True).on_end()
+                else:
+                    self._enable(domain, lease, tries)
 
     def end(self, _error: Callable[[], BaseException], /) -> None:
         self._open_dialogs = 0
         self._disable_later = False
-
-
-def _renderer_is_gone(outcome: Outcome) -> bool:
-    """Return True if the command's renderer process is gone and its page may get another one."""
-    if isinstance(outcome, Loss):
-        return outcome.kind == "crash"
-    return isinstance(outcome, Refusal) and outcome.message in PROCESS_GONE_MESSAGES
+        self._wake()
 
 
 def _check(domains: tuple[str, ...]) -> tuple[str, ...]:

@@ -54,8 +54,7 @@ class _Navigation:
         self._awaits = "Page.enable"
 
     async def run(self, url: str) -> None:
-        async with self._session.enabled("Page"):
-            await self._session.send("Page.enable")
+        async with self._session.enabled("Page", wait=None):
             if self._until == "network_idle":
                 await self._session.send("Page.setLifecycleEventsEnabled", {"enabled": True})
             with self._session.subscribe(

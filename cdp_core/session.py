@@ -18,15 +18,16 @@ from typing import Any, TypeVar, overload
 from trio.lowlevel import checkpoint_if_cancelled, current_task, wait_task_rescheduled
 
 from cdp_core.errors import InvalidArgument
+from cdp_core.expectations import Expectation
 from cdp_core.fetching import CAPACITY, FetchClaim, hold_claim
-from cdp_core.leases import TRIES, Leases
+from cdp_core.leases import TRIES, WAIT, Leases
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply, Reply, report_refusal
 from cdp_core.sansio.arguments import describe_kind, typed_params
 from cdp_core.sansio.messages import Event, Json, SessionId, TypedCommand, TypedEvent
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import Struct
-from cdp_core.subscriptions import MAX_BYTES, Expectation, Missed, Routes, Sink, Subscription
+from cdp_core.subscriptions import MAX_BYTES, Missed, Routes, Sink, Subscription
 
 R = TypeVar("R")
 E1 = TypeVar("E1", bound=TypedEvent)
@@ -49,7 +50,7 @@ class Session:
         self._link = link
         self._session_id = session_id
         self._loss: Loss | None = None
-        self._leases = Leases(self, partial(report_refusal, link, session_id))
+        self._leases = Leases(self, session_id, partial(report_refusal, link, session_id))
 
     # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -266,9 +267,16 @@ class Session:
     @overload
     def expect(self, event: type[E1], /, *, where: Callable[[E1], object] | None = None) -> Expectation[E1]: ...
     def expect(self, event: str | type[Any], /, *, where: Callable[[Any], object] | None = None) -> Expectation[Any]:
-        """Expect the first matching event from now on: arm it, act, then `await` its `wait()`."""
+        """Expect the first matching event from now on: arm it, act, then `await` its `wait()`.
+
+        `wait` raises what ends the session, and TargetCrashed at a crash of the session's target.
+        """
         methods, read = event_readers(event)
-        return self._routes().expectation(methods, read, where)
+        return self._routes().expectation(methods, read, where, self._crash_of(methods[0]))
+
+    def _crash_of(self, _method: str) -> Callable[[], BaseException] | None:
+        """Return what makes the error of a wait for an event that does not come after a crash."""
+        return None
 
     def listen(self, methods: tuple[str, ...], sink: Sink) -> None:
         """Register a sink of the library's own."""
@@ -281,15 +289,17 @@ class Session:
 
     # ── leases ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def enabled(self, *domains: str) -> AbstractAsyncContextManager[None]:
-        """Hold domains enabled for the block.
+    def enabled(self, *domains: str, wait: float | None = WAIT) -> AbstractAsyncContextManager[None]:
+        """Hold domains enabled for the block, which begins when the browser has answered.
 
-        Leases are counted: the first holder sends `enable`, the last one sends `disable`. Neither waits for the
-        reply, since a blocked renderer answers only when it is free again (fact 15). Commands to the page are queued
-        behind them, but `Page.navigate` is not: see `cdp_core.leases`. `Page` is not disabled while a dialog is open:
-        a browser without a native dialog handler would dismiss the dialog (fact 24).
+        Leases are counted: the first holder sends `enable`, the last one sends `disable`. The block begins at once if a
+        dialog of this session opens, and after `wait` seconds with a CdpWarning: the events of a `Page.navigate` that
+        is sent then may be lost. 0 does not wait, None waits for ever. `Page` is not disabled while a dialog is open: a
+        browser without a native dialog handler would dismiss the dialog (fact 24).
+
+        Raises CommandRefused if the browser refuses a domain, and SessionGone, TargetCrashed or ConnectionLost.
         """
-        return self._leases.hold(domains)
+        return self._leases.hold(domains, wait)
 
     def lease(self, *domains: str, retry: bool = True) -> Callable[[], None]:
         """Hold domains enabled without waiting, for example in a tap.

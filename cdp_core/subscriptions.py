@@ -1,4 +1,4 @@
-"""Subscriptions and expectations: which events wait for which consumer, and how many may.
+"""Subscriptions: which events wait for which consumer, and how many may.
 
 The reader task hands each event to its sinks with `push`, synchronously. Nothing here makes the reader task wait,
 because the one socket also carries the replies that a slow consumer may itself be waiting for
@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import attrs
@@ -30,6 +29,7 @@ import trio
 from trio.lowlevel import Abort, checkpoint, checkpoint_if_cancelled, current_task, reschedule, wait_task_rescheduled
 
 from cdp_core.errors import InvalidArgument, SubscriberLagged
+from cdp_core.expectations import CRASHED, AtCrash, Expectation
 from cdp_core.sansio.messages import Event, SessionId
 from cdp_core.sansio.structs import Struct
 
@@ -147,10 +147,19 @@ class Routes:
         methods: tuple[str, ...],
         read: Callable[[Event], Any] | None,
         where: Callable[[Any], object] | None,
+        crash: Callable[[], BaseException] | None = None,
     ) -> Expectation[Any]:
-        expectation: Expectation[Any] = Expectation(
-            read=read, where=where, close=lambda sink: self.remove(methods, sink)
-        )
+        """Create an expectation that listens from now on; `crash` makes its error if the target crashes first."""
+
+        def close(sink: Sink) -> None:
+            self.remove(methods, sink)
+            if at_crash is not None:
+                self.remove((CRASHED,), at_crash)
+
+        expectation: Expectation[Any] = Expectation(read=read, where=where, close=close)
+        at_crash = None if crash is None else AtCrash(expectation.sink, crash)
+        if at_crash is not None:
+            self.add((CRASHED,), at_crash)
         self.add(methods, expectation.sink)
         return expectation
 
@@ -391,109 +400,8 @@ class Subscription(Generic[T]):
             reschedule(task)
 
 
-class Expectation(Generic[T]):
-    """A wait for the first event that matches, from the moment of its creation.
-
-    `await x.wait()` may be inside or after the `with`. An expectation without references stops listening, and so does
-    one whose block was left by an exception.
-    """
-
-    def __init__(
-        self,
-        *,
-        read: Callable[[Event], Any] | None = None,
-        where: Callable[[T], object] | None,
-        close: Callable[[Any], None],
-    ) -> None:
-        self._box: ExpectationBox[T] = ExpectationBox(read, where, close)
-
-    @property
-    def sink(self) -> ExpectationBox[T]:
-        """The object that the reader task pushes to; it holds no reference to the expectation."""
-        return self._box
-
-    def __enter__(self) -> Expectation[T]:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, _error: object, _traceback: TracebackType | None) -> None:
-        if kind is not None:
-            self._box.drop()
-
-    def __del__(self) -> None:
-        self._box.drop()
-
-    async def wait(self) -> T:
-        """Wait for the event. Raises the error that ended its session, or the exception of `where`."""
-        if self._box.answer is None:
-            await self._box.arrived.wait()
-        else:
-            await checkpoint()
-        assert self._box.answer is not None
-        return self._box.answer.unwrap()
-
-
 def _size_of(item: Any) -> int:
     """Estimate the bytes that a queued item keeps alive."""
     if isinstance(item, Received):
         return _size_of(item.event)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
     return item.size if isinstance(item, Event) else ITEM_SIZE
-
-
-class ExpectationBox(Generic[T]):
-    """The part of an expectation that the reader task holds."""
-
-    def __init__(
-        self,
-        read: Callable[[Event], Any] | None,
-        where: Callable[[T], object] | None,
-        close: Callable[[Any], None],
-    ) -> None:
-        self.answer: _Answer[T] | None = None
-        self.arrived = trio.Event()
-        self._read, self._where, self._unregister = read, where, close
-
-    def push(self, event: Event, _at: float, /) -> None:
-        try:
-            value: Any = event if self._read is None else self._read(event)
-        except Exception as error:  # noqa: BLE001 - an unreadable event ends the wait with this error
-            failure = error
-            self._settle(_Answer(None, lambda: failure))
-            return
-        self.offer(value)
-
-    def offer(self, value: T) -> None:
-        """Settle the expectation with this value if it matches."""
-        try:
-            if self._where is not None and not self._where(value):
-                return
-        except Exception as error:  # noqa: BLE001 - the user's own code: its error ends the wait
-            failure = error
-            self._settle(_Answer(None, lambda: failure))
-            return
-        self._settle(_Answer(value, None))
-
-    def end(self, error: Callable[[], BaseException], /) -> None:
-        if self.answer is None:
-            self._settle(_Answer(None, error))
-
-    def drop(self) -> None:
-        """Stop listening, since no task waits any more."""
-        self._unregister(self)
-        self.end(trio.ClosedResourceError)
-
-    def _settle(self, answer: _Answer[T]) -> None:
-        if self.answer is None:
-            self.answer = answer
-            self._unregister(self)
-            self.arrived.set()
-
-
-@attrs.frozen
-class _Answer(Generic[T]):
-    value: T | None
-    error: Callable[[], BaseException] | None
-
-    def unwrap(self) -> T:
-        if self.error is not None:
-            raise self.error()
-        return self.value  # type: ignore[return-value]  # None may be a T

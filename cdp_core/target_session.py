@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import trio
 
-from cdp_core.errors import CommandRefused, Gone
+from cdp_core.errors import CommandRefused, Gone, TargetCrashed
 from cdp_core.link import Link
 from cdp_core.navigating import Until, navigate
 from cdp_core.sansio.load_state import LoadState
@@ -66,10 +68,11 @@ class PageSession(Session):
         """Let a paused target run.
 
         This is sent even if the target was not announced as paused: a popup announced as running blocks its opener
-        all the same until it was sent (fact 7).
+        all the same until it was sent (fact 7). A target that has crashed has nothing to resume.
         """
         self._waiting_for_debugger = False
-        self._start("Runtime.runIfWaitingForDebugger", None, joined=joined).on_end()
+        with suppress(TargetCrashed):
+            self._start("Runtime.runIfWaitingForDebugger", None, joined=joined).on_end()
 
     async def navigate(
         self,
@@ -107,6 +110,17 @@ class PageSession(Session):
     def statistics(self) -> SessionStatistics:
         """Return the counts so far."""
         return self.session_statistics()
+
+    def _crash_of(self, method: str) -> Callable[[], BaseException] | None:
+        if method.startswith(("Inspector.", "Target.")):  # the browser process sends them about the crash itself
+            return None
+        target = f"{shown_type(self.target_type)} {shown_id(self.target_id)}"
+        return lambda: TargetCrashed(
+            f"The {target} crashed before {method} came; reload or navigate the page to use it again.",
+            reason="crashed",
+            session_id=self.session_id,
+            target_id=self.target_id,
+        )
 
     def _parent_session(self) -> Session:
         parent: Any = self._link.sessions.get(self.parent) if self.parent is not None else None

@@ -29,8 +29,10 @@ from cdp_core.errors import (
     InvalidArgument,
     RemoteProtocolError,
     SessionGone,
+    TargetCrashed,
     TargetGone,
 )
+from cdp_core.expectations import Expectation, ExpectationBox
 from cdp_core.link import Link
 from cdp_core.replies import PendingReply
 from cdp_core.sansio.attaching import ArmSession, Attaching, EndSession, Order, ResumeSession
@@ -51,7 +53,7 @@ from cdp_core.sansio.target_table import (
     TargetTable,
 )
 from cdp_core.session import Session
-from cdp_core.subscriptions import Expectation, ExpectationBox, Missed, Subscription
+from cdp_core.subscriptions import Missed, Subscription
 from cdp_core.target_session import PageSession
 
 ArmCommand = TypedCommand[Any] | str | tuple[str, Mapping[str, Any]]
@@ -293,11 +295,9 @@ class TargetBridge:
             elif isinstance(order, ResumeSession):
                 self._link.sessions[order.session_id].resume(joined=True)
             elif isinstance(order, EndSession):
-                self._session(order.parent)._start(
-                    "Target.detachFromTarget", {"sessionId": order.session_id}, joined=True
-                ).on_end()
+                _order(self._session(order.parent), "Target.detachFromTarget", {"sessionId": order.session_id})
             else:
-                self._session(order.session_id)._start("Target.setAutoAttach", NO_AUTO_ATTACH, joined=True).on_end()
+                _order(self._session(order.session_id), "Target.setAutoAttach", NO_AUTO_ATTACH)
 
     def _session(self, session_id: SessionId | None) -> Session:
         return self._root if session_id is None else self._link.sessions[session_id]
@@ -314,7 +314,7 @@ class TargetBridge:
     def _send_first(self, session: PageSession) -> None:
         for holder in self._holders:
             holder.prepare(session)
-        session._start("Target.setAutoAttach", AUTO_ATTACH, joined=True).on_end()
+        _order(session, "Target.setAutoAttach", AUTO_ATTACH)
 
     def let_run(self, session: PageSession) -> None:
         """Resume the target of an armed session, and hand the session to the holders."""
@@ -445,6 +445,8 @@ class _Holder:
             for command in self.arm(session):
                 method, params = command if isinstance(command, tuple) else (command, None)
                 session._start(method, params, joined=True)
+        except TargetCrashed:
+            log.debug("a session was not armed, because its target has crashed")
         except Exception as error:  # noqa: BLE001 - the user's own code, in the reader
             failure = error
             self.sessions.end(lambda: failure)
@@ -474,6 +476,12 @@ class _translate_unknown_target:  # noqa: N801 - a context manager, used like a 
                 reason="unknown_target",
                 target_id=self._target_id,
             ) from error
+
+
+def _order(session: Session, method: str, params: Json) -> None:
+    """Send a command of the bridge; a frame that has crashed takes none, and needs none."""
+    with suppress(TargetCrashed):
+        session._start(method, params, joined=True).on_end()
 
 
 def _required_id(result: Json, name: str) -> str:

@@ -7,6 +7,8 @@ keeps the waiting commands and the tree of sessions, and turns each payload into
   that its caller abandons gives no output. Chromium leaves commands of ended sessions and crashed targets unanswered
   for ever, so the router ends them (docs/cdp/detached-commands-never-answer.md). The browser reports a crash with two
   events; a command sent after the first survives the second (docs/cdp/a-crash-is-reported-by-two-events.md).
+* **A crashed page gets only the commands that the browser process answers**
+  (docs/cdp/a-crashed-page-answers-a-third-of-the-commands.md).
 * **One id counter per connection; the session is checked afterwards.** A refusal caused by a dead session has no
   `sessionId`; only an id that is unique on the connection identifies its command. That refusal proves that the session
   is dead, and ends it (docs/cdp/replies-of-a-dead-session-have-no-sessionid.md).
@@ -27,7 +29,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from cdp_core.errors import InvalidArgument, LocalProtocolError, RemoteProtocolError, SessionGone
+from cdp_core.errors import InvalidArgument, LocalProtocolError, RemoteProtocolError, SessionGone, TargetCrashed
+from cdp_core.sansio.crash_rules import advice_after_crash
 from cdp_core.sansio.messages import (
     EVENT_MARK,
     MAX_COMMAND_ID,
@@ -137,6 +140,8 @@ class Router:
         self.waiting: dict[CommandId, tuple[SessionId | None, str, Any]] = {}
         self._sessions: dict[SessionId | None, _Session | None] = {None: None}
         self._loss: Loss | None = None
+        # The events that change the tables: one more from the first crash on, as `Page.frameNavigated` is frequent.
+        self._session_events = dict(_SESSION_EVENTS)
         self._abandoned = self._late = self._dead_by_refusal = 0
         self._anomalies: dict[str, int] = {}
 
@@ -153,17 +158,22 @@ class Router:
 
         Its `CommandDone` has the `waiter`.
 
-        Raises ConnectionLost, SessionGone, or LocalProtocolError for this command alone; then no state has changed.
+        Raises ConnectionLost, SessionGone, TargetCrashed, or LocalProtocolError for this command alone; then no state
+        has changed.
         """
         if self._loss is not None:
             raise self._loss.error()
-        if session_id not in self._sessions:
+        try:
+            session = self._sessions[session_id]
+        except KeyError:
             raise SessionGone(
                 f"{method} was not sent: session {shown_id(session_id)} is not open on this connection; "
                 "attach to its target again.",
                 reason="not_open",
                 session_id=session_id or "",
-            )
+            ) from None
+        if session is not None and session.crashed:
+            self._check_crashed(session, method)
         if type(method) is not str:  # for a str enum member, take its value
             method = str.__str__(method) if isinstance(method, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
         if not method:
@@ -193,7 +203,7 @@ class Router:
 
     def receive_all(self, payloads: Iterable[Payload]) -> Iterator[Output]:
         """Yield the outputs of the payloads; decode a payload only when those before it are consumed."""
-        sessions, session_events, waiting = self._sessions, _SESSION_EVENTS, self.waiting
+        sessions, session_events, waiting = self._sessions, self._session_events, self.waiting
         for payload in payloads:
             message: Incoming
             try:
@@ -292,9 +302,11 @@ class Router:
         if event.session_id not in self._sessions:
             detail = f"{shown_method(event.method)} on a session that is not open"
             return (self._anomaly("unknown_session", detail, event.session_id),)
-        rule = _SESSION_EVENTS.get(event.method)
+        rule = self._session_events.get(event.method)
         if rule is None:
             return (event,)
+        if rule is Router._reloaded:
+            return self._reloaded(event)
         try:
             params = event.params
         except RemoteProtocolError:
@@ -334,9 +346,11 @@ class Router:
         session = self._sessions[event.session_id]
         if session is not None:
             session.crashed = True
+            self._session_events["Page.frameNavigated"] = Router._reloaded
         return event, *self._crash(event.session_id)
 
-    def _reloaded(self, event: Event, _params: Json) -> Iterable[Output]:
+    def _reloaded(self, event: Event, _params: Json | None = None) -> Iterable[Output]:
+        """Note that the session has a renderer process again; the params do not matter."""
         session = self._sessions[event.session_id]
         if session is not None:
             session.crashed = False
@@ -384,6 +398,20 @@ class Router:
             return ()
         return (self._anomaly("unknown_id", "a reply to a command that was never sent", session_id, command_id),)
 
+    def _check_crashed(self, session: _Session, method: str) -> None:
+        """Raise TargetCrashed unless the browser answers the command without the session's renderer process."""
+        page: _Session | None = session
+        while page is not None and page.opened.target_type == "iframe":
+            page = self._sessions.get(page.opened.parent)
+        advice = advice_after_crash(method, "" if page is session else "page" if page is None else _describe(page))
+        if advice:
+            raise TargetCrashed(
+                f"{method} was not sent, because the {_describe(session)} has crashed; {advice}.",
+                reason="not_sent",
+                session_id=session.opened.session_id,
+                target_id=session.opened.target_id,
+            )
+
     # ── ends ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _crash(self, session_id: SessionId | None) -> Iterable[Output]:
@@ -393,7 +421,8 @@ class Router:
         loss = Loss(
             kind="crash",
             reason="crashed",
-            detail=f"The {_describe(session)} crashed; reload or navigate it to use it again.",
+            detail=f"The {_describe(session)} crashed, and the command may have been carried out; "
+            "reload or navigate the page to use it again.",
             session_id=session_id,
             target_id=session.opened.target_id,
         )

@@ -13,6 +13,7 @@ from typing import Any, Final
 import attrs
 
 from cdp_core.errors import ConnectionLost, InvalidArgument, TargetCrashed
+from cdp_core.sansio.crash_rules import advice_after_crash
 from cdp_core.sansio.messages import SessionId, TargetId
 from cdp_supervisor.errors import (
     AmbiguousTarget,
@@ -188,12 +189,8 @@ def check_not_blocked(transition: Transition, request: Call, route: Route) -> No
         if dialog_ids:
             raise BlockedByDialog(dialog_ids, method=request.method)
     elif page.crashed is not None and page.session_id == route.session_id:
-        raise TargetCrashed(  # nothing is answered before a reload (fact 49)
-            f"Page {shown_page(page)} has crashed, so {request.method} was not sent; reload or navigate it first.",
-            reason="crashed",
-            session_id=route.session_id or "",
-            target_id=page.id,
-        )
+        _check_crashed(page, request)
+        return
     if not page.dialogs and page.blocked is None and not page.blocked_sessions:
         return
     if route.by_browser:
@@ -210,6 +207,17 @@ def check_not_blocked(transition: Transition, request: Call, route: Route) -> No
     if since is not None and request.when_blocked == "raise":
         why = view_health(transition.state, page).why
         raise PageFrozen(page.id, since=since.wall, why=why, shown=shown_page(page))
+
+
+def _check_crashed(page: Page, request: Call) -> None:
+    """Raise TargetCrashed unless the browser answers the command on a crashed page."""
+    if advice := advice_after_crash(request.method):
+        raise TargetCrashed(
+            f"Page {shown_page(page)} has crashed, so {request.method} was not sent; {advice}.",
+            reason="not_sent",
+            session_id=page.session_id or "",
+            target_id=page.id,
+        )
 
 
 def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> SessionId:

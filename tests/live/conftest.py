@@ -39,7 +39,9 @@ from cdp_core import BrowserContextId, BrowserSession, PageSession, open_browser
 from cdp_core.transports.websocket.open import open_websocket
 from support import page_server
 
-LIMIT = 60.0
+LONG = "CDP_LONG" in os.environ
+"""Repeat as often as the claim says; set by the nox session `long`."""
+LIMIT = 600.0 if LONG else 60.0
 """Seconds: far above what any test takes on a busy machine, so that only a test that hangs reaches it."""
 LIMIT_OF_COMPARISONS = 90.0
 """Seconds, for `conformance`: those tests observe a browser many times before they report a deviation."""
@@ -136,6 +138,12 @@ def _state(entry: Path) -> str:
 
 def _group(entry: Path) -> int:
     return int((entry / "stat").read_text().rpartition(")")[2].split()[2])
+
+
+@pytest.fixture(scope="session")
+def times() -> Callable[[int, int], int]:
+    """A function that returns how often to repeat: the short number, or in long runs the other one."""
+    return lambda short, full: full if LONG else short
 
 
 @pytest.fixture(scope="session")
@@ -301,7 +309,12 @@ def pages() -> Iterator[Pages]:
     with server:
         assert server.stdout is not None
         port = int(server.stdout.readline())
-        yield lambda html, host="127.0.0.1": f"http://{host}:{port}/?html={quote(html)}"
+
+        def address(html: str, host: str = "127.0.0.1", path: str = "/", **query: object) -> str:
+            more = "".join(f"&{name}={value}" for name, value in query.items())
+            return f"http://{host}:{port}{path}?html={quote(html)}{more}"
+
+        yield address
 
 
 @pytest.fixture
@@ -324,7 +337,6 @@ def load() -> Load:
 
     async def loaded(page: PageSession, url: str) -> None:
         async with page.enabled("Page"):
-            await page.send("Page.enable")  # a navigation to another process can overtake an unanswered `enable`
             with page.expect("Page.loadEventFired") as event:
                 answer = await page.send("Page.navigate", {"url": url})
             assert "errorText" not in answer, answer

@@ -389,7 +389,7 @@ class FakeBrowser(Inspection):
         if not session.open or request.id not in session.in_flight:
             return
         no_renderer = target is not None and (
-            target.closed or (target.crashed and request.method not in table.BEGUN_BY_BROWSER)
+            target.closed or (target.crashed and not table.is_answered_after_crash(target, request.method))
         )
         if command.by_renderer and no_renderer:
             return

@@ -679,7 +679,7 @@ async def test_no_message_of_the_browser_ends_the_link(peer: Any, auto_attach: b
         browser = await stack.enter_async_context(peer.open(taps=[seen.append]))
         if auto_attach:
             await stack.enter_async_context(browser.targets.auto_attach(capacity=9))
-        await stack.enter_async_context(browser.enabled("Page"))
+        await stack.enter_async_context(browser.enabled("Page", wait=0))
         browser.targets.subscribe(capacity=9)
         never = browser.send_nowait("A.never")
         peer.send(*ODD)

@@ -43,6 +43,7 @@ from cdp_core.errors import (
     SessionGone,
     TargetCrashed,
 )
+from cdp_core.sansio.crash_table import ANSWERED
 from cdp_core.sansio.messages import (
     MAX_COMMAND_ID,
     CommandId,
@@ -62,6 +63,7 @@ from cdp_core.sansio.structs import replace
 ATTACHED, DETACHED = "Target.attachedToTarget", "Target.detachedFromTarget"
 CRASHED, SOME_CRASHED = "Inspector.targetCrashed", "Target.targetCrashed"
 RELOADED = "Inspector.targetReloadedAfterCrash"
+NAVIGATED = "Page.frameNavigated"
 DEAD_SESSION = -32001
 CUT = Loss(kind="connection", reason="broken", detail="The connection broke.", close_code=1006)
 
@@ -130,6 +132,12 @@ class Reference:
     def is_open(self, session: str | None) -> bool:
         return not self.lost and (session is None or any(known.id == session for known in self.open))
 
+    def refuses(self, session: str | None, method: str) -> bool:
+        """True for a command that the renderer process of a crashed target would have to answer (fact 74)."""
+        of_frame = any(known.id == session and known.type == "iframe" for known in self.open)
+        crashed = session is not None and session in self.crash_reported
+        return crashed and (of_frame or method not in ANSWERED)
+
     def outputs_for(self, meaning: Meaning) -> list[Plain]:
         if self.lost:
             return []
@@ -175,7 +183,9 @@ class Reference:
         if not self.is_open(session):
             return [self._anomaly("unknown_session", session, None)]
         outputs: list[Plain] = [("event", method, session, params)]
-        if method not in (ATTACHED, DETACHED, CRASHED, SOME_CRASHED, RELOADED):
+        if method in (RELOADED, NAVIGATED):
+            self.crash_reported.discard(session)
+        if method not in (ATTACHED, DETACHED, CRASHED, SOME_CRASHED):
             return outputs
         if params is None:
             return [*outputs, self._anomaly("unreadable_params", session, None)]
@@ -188,8 +198,6 @@ class Reference:
         elif method == CRASHED:
             self.crash_reported.add(session)
             outputs += self._crash([known for known in self.open if known.id == session])
-        elif method == RELOADED:
-            self.crash_reported.discard(session)
         else:
             of_it = [known for known in self.open if known.target == params.get("targetId")]
             outputs += self._crash([known for known in of_it if known.id not in self.crash_reported])
@@ -394,7 +402,7 @@ picks = st.integers(0, 30)
 forms = st.sampled_from([0, 0, 1, 2])
 NONSENSE = (b"", b"[]", b"nonsense", b"\xff", b'"text"', b'{"id":true}', b"{}", b"[" * 9000)
 methods = st.sampled_from(["Page.enable", "Page.enable", "Target.attachToTarget"])
-crash_events = st.sampled_from([CRASHED, SOME_CRASHED, RELOADED])
+crash_events = st.sampled_from([CRASHED, SOME_CRASHED, RELOADED, NAVIGATED])
 
 
 class RouterLaws(RuleBasedStateMachine):
@@ -449,6 +457,11 @@ class RouterLaws(RuleBasedStateMachine):
             assert_law(not self.reference.is_open(session) and gone.session_id == session, "the session is open")
             assert_law(self.router.statistics() == before, "a refused command left something behind")
             return
+        except TargetCrashed as crashed:
+            assert_law(self.reference.refuses(session, method) and crashed.session_id == session, "it has not crashed")
+            assert_law(self.router.statistics() == before, "a refused command left something behind")
+            return
+        assert_law(not self.reference.refuses(session, method), "a command went to a renderer that has crashed")
         assert_law(self.reference.is_open(session), "a command went to a session that is not open")
         sent = Sent(len(self.sent), command_id, session, method)
         self.sent.append(sent)
@@ -560,7 +573,7 @@ class RouterLaws(RuleBasedStateMachine):
         elif kind == 6:
             self._detach_strangely(pick, form)
         elif kind == 7:
-            method = (ATTACHED, DETACHED, CRASHED, SOME_CRASHED, RELOADED, "Page.loadEventFired")[pick % 6]
+            method = (ATTACHED, DETACHED, CRASHED, SOME_CRASHED, RELOADED, NAVIGATED, "Page.loadEventFired")[pick % 7]
             octets = b'{"method":"%s","params":"no object"}' % method.encode()
             self.browser.wire.append(Text(octets, False, EventSent(method, None, None)))
         elif kind == 8:
@@ -843,6 +856,20 @@ class EachCrashEventEnds(Router):
         return super()._event(event)
 
 
+class SendsToTheCrashed(Router):
+    """Sends a command that a crashed target leaves unanswered (fact 74)."""
+
+    def _check_crashed(self, _session: Any, _method: str) -> None:
+        pass
+
+
+class CrashedUntilTheReloadEvent(Router):
+    """Ignores a navigation that brings a crashed page back."""
+
+    def _reloaded(self, event: Event, params: Any = None) -> Iterable[Output]:
+        return (event,) if event.method == NAVIGATED else super()._reloaded(event, params)
+
+
 class CrashedForGood(Router):
     """Takes a later crash, reported on the root only, for one that was reported on the session before."""
 
@@ -913,6 +940,8 @@ MUTANTS = [
     SiblingsReversed,
     CrashIgnored,
     EachCrashEventEnds,
+    SendsToTheCrashed,
+    CrashedUntilTheReloadEvent,
     CrashedForGood,
     AbandonedStay,
     LateIsAnomalous,
@@ -967,8 +996,10 @@ def outputs_of(router: Router, *messages: dict[str, Any] | bytes) -> list[Plain]
     return [plain(output) for output in router.receive_all(payloads)]
 
 
-def attach(session: str, *, below: str | None = None, target: str = "T", waiting: bool = False) -> dict[str, Any]:
-    info = {"targetId": target, "type": "page", "url": ""}
+def attach(
+    session: str, *, below: str | None = None, target: str = "T", waiting: bool = False, kind: str = "page"
+) -> dict[str, Any]:
+    info = {"targetId": target, "type": kind, "url": ""}
     params = {"sessionId": session, "targetInfo": info, "waitingForDebugger": waiting}
     return event(ATTACHED, params, below)
 
@@ -1183,8 +1214,36 @@ def test_a_crash_ends_commands_and_keeps_the_session() -> None:
     late = {"id": hit, "error": {"code": -32000, "message": "Target crashed"}, "sessionId": "A"}
     assert outputs_of(router, late) == []  # after a reload (fact 49)
     assert router.statistics().late_replies == 1
-    assert send(router, "A") > other
+    assert send(router, "A", "Page.reload") > other
     assert len(router.open_sessions()) == 2
+
+
+def test_a_command_to_a_crashed_page_is_refused_unsent_until_it_has_a_renderer_again() -> None:
+    router = with_sessions(("A", None))
+    outputs_of(router, event(CRASHED, {}, "A"))
+    with pytest.raises(
+        TargetCrashed, match=r"^Page.enable was not sent, because the page T has crashed; reload or navi"
+    ):
+        send(router, "A", "Page.enable")
+    with pytest.raises(TargetCrashed, match=r"^Page.printToPDF was not sent, .*would end the whole browser now") as end:
+        send(router, "A", "Page.printToPDF")
+    assert (end.value.reason, end.value.session_id, end.value.target_id) == ("not_sent", "A", "T")
+    send(router, "A", "Page.reload")
+    send(router, "A", "Target.closeTarget")
+    outputs_of(router, event(RELOADED, {}, "A"))
+    send(router, "A", "Page.printToPDF")
+
+
+def test_a_crashed_frame_takes_no_command_and_its_page_is_named() -> None:
+    router = Router()
+    outputs_of(router, attach("A", target="P"), attach("B", below="A", target="F", kind="iframe"))
+    outputs_of(router, attach("C", below="B", target="G", kind="iframe"), attach("D", target="H", kind="iframe"))
+    outputs_of(router, *(event(CRASHED, {}, session) for session in "BCD"))
+    for session, page in (("B", "the page P"), ("C", "the page P"), ("D", "the page, which contains it")):
+        for method in ("Page.navigate", "Inspector.enable"):
+            with pytest.raises(TargetCrashed, match=rf"^{method} was not sent, .*reload or navigate {page}"):
+                send(router, session, method)
+    send(router, "A", "Page.enable")
 
 
 def test_the_crash_of_a_target_reaches_all_its_sessions() -> None:
@@ -1204,7 +1263,7 @@ def test_a_second_event_of_one_crash_ends_no_command_sent_after_the_first() -> N
     on_root = event(SOME_CRASHED, {"targetId": "X", "status": "killed"})
     before, elsewhere = send(router, "A"), send(router, "B")
     assert [output[1] for output in outputs_of(router, event(CRASHED, {}, "A"))[1:]] == [before]
-    reload = send(router, "A")
+    reload = send(router, "A", "Page.reload")
     assert [output[1] for output in outputs_of(router, on_root)[1:]] == [elsewhere]  # B is reported by this event only
     assert outputs_of(router, on_root) == [
         ("event", SOME_CRASHED, None, on_root["params"])
@@ -1226,7 +1285,7 @@ def test_another_crash_after_a_reload_ends_commands_again(reported_on: str) -> N
 def test_a_crash_event_on_the_session_ends_commands_even_without_a_reload_event() -> None:
     router = with_sessions(("A", None))
     outputs_of(router, event(CRASHED, {}, "A"))
-    hit = send(router, "A")
+    hit = send(router, "A", "Page.reload")
     assert [output[1] for output in outputs_of(router, event(CRASHED, {}, "A"))[1:]] == [hit]
 
 

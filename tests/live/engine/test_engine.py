@@ -339,8 +339,8 @@ async def test_a_domain_enabled_on_a_crashed_page_is_enabled_after_its_reload(
         await page.send("Inspector.enable")
         page.send_nowait("Page.crash").on_end()
         await crashed.wait()
-    late = await browser.targets.attach(page.target_id)
-    async with late.enabled("Runtime"):
+    late = await browser.targets.attach(page.target_id, fresh=True)
+    async with late.enabled("Runtime", wait=0):
         with page.expect("Inspector.targetReloadedAfterCrash") as back:
             await page.send("Page.reload")
             await back.wait()

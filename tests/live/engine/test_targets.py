@@ -99,7 +99,7 @@ async def test_no_setup_waits_for_a_page_that_a_dialog_blocks(
     async with open_browser_session(shared_chromium.url) as newcomer:
         with trio.fail_after(AT_ONCE):
             session = await newcomer.targets.attach(blocked.target_id)
-            async with session.enabled("Page", "Runtime", "Network"):
+            async with session.enabled("Page", "Runtime", "Network", wait=0):
                 assert session.statistics().leases == {"Page": 1, "Runtime": 1, "Network": 1}
             attached: set[str] = set()
             async with newcomer.targets.auto_attach(

@@ -376,7 +376,7 @@ def test_a_call_to_a_crashed_page_is_refused_at_once(when_blocked: str) -> None:
     fold.event("Inspector.targetCrashed", on="s-P")
     error = error_of(fold, call(fold, when_blocked=when_blocked))
     assert isinstance(error, TargetCrashed)
-    assert (error.target_id, error.session_id, error.reason) == ("P", "s-P", "crashed")
+    assert (error.target_id, error.session_id, error.reason) == ("P", "s-P", "not_sent")
     assert "reload or navigate it first" in str(error)
     assert not fold.all_sent(EVAL)
 

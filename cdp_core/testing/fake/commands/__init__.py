@@ -8,19 +8,18 @@ from __future__ import annotations
 from cdp_core.testing.fake.commands import accepted, fetch, page, script, target, world
 from cdp_core.testing.fake.commands.call import (
     ANSWERED_BY_RENDERER,
-    BEGUN_BY_BROWSER,
     COMMANDS,
     FIRST,
     LATER,
     Call,
     Modelled,
     find,
+    is_answered_after_crash,
 )
 from cdp_core.testing.fake.commands.target import dispose
 
 __all__ = [
     "ANSWERED_BY_RENDERER",
-    "BEGUN_BY_BROWSER",
     "COMMANDS",
     "FAMILIES",
     "FIRST",
@@ -29,6 +28,7 @@ __all__ = [
     "Modelled",
     "dispose",
     "find",
+    "is_answered_after_crash",
 ]
 
 FAMILIES = (target, page, script, world, fetch, accepted)

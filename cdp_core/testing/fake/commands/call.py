@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from cdp_core.sansio.crash_table import ANSWERED
 from cdp_core.sansio.messages import Json
 from cdp_core.testing.fake.commands.shapes import chromium_has, params_of
 from cdp_core.testing.fake.model import contexts, tabs
@@ -26,7 +27,7 @@ from cdp_core.testing.fake.world import World
 ANSWERED_BY_RENDERER: Final = frozenset(("Target.setAutoAttach",))
 """Executed by the browser process, and answered once the renderer has answered (fact 15)."""
 BEGUN_BY_BROWSER: Final = frozenset(("Page.enable",))
-"""The browser process does its part even if the renderer crashed."""
+"""The browser process does its part even if the renderer crashed, and answers later."""
 LATER: Final[Json] = {}
 """Returned instead of a result: the command calls `Call.answer` later, or never."""
 
@@ -115,6 +116,11 @@ def find(method: str, session: Session) -> Modelled:
     if command is None or not has:
         raise Refused(-32601, f"'{method}' wasn't found")
     return command
+
+
+def is_answered_after_crash(target: Target, method: str) -> bool:
+    """True if the browser process does this command, or its part of it, on a crashed target (fact 74)."""
+    return method in BEGUN_BY_BROWSER or (target.type == "page" and method in ANSWERED)
 
 
 @lru_cache(maxsize=1024)

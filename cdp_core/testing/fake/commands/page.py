@@ -196,6 +196,8 @@ def _capture_screenshot(call: Call) -> Json:
     for name in ("width", "height"):
         if clip[name] == 0:
             raise Refused(-32000, f"Cannot take screenshot with 0 {name}.")
+    if call.target.crashed:
+        raise Refused(-32603, "Internal error")
     painted: Json = {"data": WHITE}
     call.world.soon(lambda: call.world.soon(lambda: call.answer({"result": painted})))  # a screenshot takes a while
     return LATER

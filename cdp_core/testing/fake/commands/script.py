@@ -74,6 +74,9 @@ def _terminate(_call: Call) -> Json:
 @modelled("Inspector.enable", FRAMES | {"shared_worker", "service_worker"}, by_renderer=True, parks=False)
 def _inspector_enable(call: Call) -> Json:
     call.session.domains.add("Inspector")
+    if call.target.crashed and not call.session.saw_crash:  # fact 69
+        call.session.saw_crash = True
+        call.world.emit(call.session, "Inspector.targetCrashed", {}, call.target)
     return {}
 
 
