@@ -9,10 +9,10 @@ from typing import Any, Final, Generic, TypeVar, final
 import trio
 from trio.lowlevel import Abort, checkpoint, current_task, reschedule, wait_task_rescheduled
 
-from cdp_core.errors import LocalProtocolError
+from cdp_core.errors import CdpError, LocalProtocolError
 from cdp_core.link import Link
-from cdp_core.sansio.messages import CommandId, Refusal, Result, SessionId
-from cdp_core.sansio.outcomes import Outcome, failure_of
+from cdp_core.sansio.messages import CommandId, Json, Refusal, Result, SessionId
+from cdp_core.sansio.outcomes import Failure, Outcome, failure_of
 from cdp_core.sansio.redaction import shown_id
 
 R = TypeVar("R")
@@ -152,6 +152,38 @@ class PendingReply(Reply[R]):
     def __del__(self) -> None:
         if type(self._outcome) is Refusal and not self._observed:
             report_refusal(self._link, self.session_id, self.method, self._outcome)
+
+
+class SharedReply:
+    """A command whose outcome several callers wait for together."""
+
+    def __init__(
+        self,
+        reply: PendingReply[Json],
+        refused: Callable[[SharedReply], None],
+        granted: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._reply = reply
+        self._refused, self._granted = refused, granted
+        self._failure: Failure | None = None
+        self._ended = trio.Event()
+        reply.on_end(self._settle)
+
+    async def wait(self) -> None:
+        await self._ended.wait()
+        self._reply.unwrap()
+
+    def error(self) -> CdpError:
+        assert self._failure is not None
+        return failure_of(self._failure, self._reply.method, None)
+
+    def _settle(self, outcome: Outcome) -> None:
+        self._ended.set()
+        if isinstance(outcome, Result):
+            self._granted()
+        else:
+            self._failure = outcome
+            self._refused(self)
 
 
 def report_refusal(link: Link[Any], session_id: SessionId | None, method: str, refusal: Refusal) -> None:

@@ -22,6 +22,7 @@ from typing import Any, Final
 import attrs
 import trio
 
+from cdp_core.creating import create_page, required_id
 from cdp_core.errors import (
     CdpError,
     CommandRefused,
@@ -34,10 +35,11 @@ from cdp_core.errors import (
 )
 from cdp_core.expectations import Expectation, ExpectationBox
 from cdp_core.link import Link
-from cdp_core.replies import PendingReply
+from cdp_core.replies import SharedReply
+from cdp_core.sansio.arguments import describe_kind
 from cdp_core.sansio.attaching import ArmSession, Attaching, EndSession, Order, ResumeSession
 from cdp_core.sansio.messages import BrowserContextId, Event, Json, Result, SessionId, TargetId, TypedCommand
-from cdp_core.sansio.outcomes import Failure, Outcome, failure_of
+from cdp_core.sansio.outcomes import Outcome
 from cdp_core.sansio.redaction import shown_id
 from cdp_core.sansio.structs import Struct
 from cdp_core.sansio.target_table import (
@@ -83,8 +85,8 @@ class TargetBridge:
         self._root = root
         self._table = TargetTable()
         self._listening = False
-        self._discovery: _SharedCommand | None = None
-        self._auto_attach: _SharedCommand | None = None
+        self._discovery: SharedReply | None = None
+        self._auto_attach: SharedReply | None = None
         self._known = False  # before the reply, every announced creation is an old target
         self._subscriptions: builtins.list[Subscription[Any]] = []
         self._expectations: builtins.list[ExpectationBox[TargetInfo]] = []
@@ -152,14 +154,28 @@ class TargetBridge:
                 self._locks.pop(target, None)
 
     async def create(
-        self, url: str, *, background: bool = True, context: BrowserContextId | None = None
+        self,
+        url: str,
+        *,
+        background: bool = True,
+        new_window: bool = False,
+        context: BrowserContextId | None = None,
     ) -> PageSession:
-        """Create a page and attach to it. In the background it takes no focus from the user's page."""
+        """Create a page and attach to it. In the background it takes no focus from the user's page.
+
+        A background page is hidden (fact 70): it gets no animation frames, and input and screenshots wait for seconds. A
+        page in a `new_window` is visible, in the background too. With `about:blank` the page has loaded it on return, or
+        a CdpWarning says after 5 s that it has not; with any other address `create` waits for the attach only. If it
+        fails or is cancelled, the page is closed.
+        """
+        if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+            raise InvalidArgument(f"url must be a string such as 'about:blank', not {describe_kind(url)}.")
         params: Json = {"url": url, "background": background}
+        if new_window:
+            params["newWindow"] = True
         if context is not None:
             params["browserContextId"] = context
-        created = await self._root.send("Target.createTarget", params)
-        return await self.attach(TargetId(_required_id(created, "targetId")))
+        return await create_page(self._root, self.attach, params)
 
     async def close(self, target_id: TargetId | str) -> None:
         """Close a target without a `beforeunload` dialog (fact 21). Raises TargetGone if none exists."""
@@ -173,7 +189,7 @@ class TargetBridge:
         if proxy_server is not None:
             params["proxyServer"] = proxy_server
         created = await self._root.send("Target.createBrowserContext", params)
-        context = BrowserContextId(_required_id(created, "browserContextId"))
+        context = BrowserContextId(required_id(created, "browserContextId"))
         try:
             yield context
         finally:
@@ -219,10 +235,10 @@ class TargetBridge:
         self._begin_auto_attach(holder)
         return lambda: self._release_holder(holder)
 
-    def _begin_auto_attach(self, holder: _Holder) -> _SharedCommand:
+    def _begin_auto_attach(self, holder: _Holder) -> SharedReply:
         self._listen()
         if self._auto_attach is None:
-            self._auto_attach = _SharedCommand(
+            self._auto_attach = SharedReply(
                 self._root.send_nowait("Target.setAutoAttach", AUTO_ATTACH), self._auto_attach_refused
             )
             self._holders.append(holder)
@@ -233,7 +249,7 @@ class TargetBridge:
                 holder.take(session)
         return self._auto_attach
 
-    def _auto_attach_refused(self, refused: _SharedCommand) -> None:
+    def _auto_attach_refused(self, refused: SharedReply) -> None:
         """End every holder with the refusal; the next holder sends the command again."""
         if self._auto_attach is refused:
             self._auto_attach = None
@@ -343,7 +359,7 @@ class TargetBridge:
             raise
         finally:
             self._attaching.end(target, fresh=fresh)
-        session_id = SessionId(_required_id(attached, "sessionId"))
+        session_id = SessionId(required_id(attached, "sessionId"))
         session = self._link.sessions.get(session_id)
         if session is None and not fresh:
             session = self._shared(target)
@@ -371,17 +387,17 @@ class TargetBridge:
             self._listening = True
             self._link.all_sessions.add(TARGET_METHODS, self)
 
-    def _begin_discovery(self) -> _SharedCommand:
+    def _begin_discovery(self) -> SharedReply:
         self._listen()
         if self._discovery is None:
             reply = self._root.send_nowait("Target.setDiscoverTargets", DISCOVER)
-            self._discovery = _SharedCommand(reply, self._discovery_refused, self._discovered)
+            self._discovery = SharedReply(reply, self._discovery_refused, self._discovered)
         return self._discovery
 
     def _discovered(self) -> None:
         self._known = True
 
-    def _discovery_refused(self, refused: _SharedCommand) -> None:
+    def _discovery_refused(self, refused: SharedReply) -> None:
         """End every subscription and expectation with the refusal; the next use sends the command again."""
         self._discovery = None
         subscriptions, self._subscriptions = self._subscriptions, []
@@ -392,38 +408,6 @@ class TargetBridge:
 
     def _announcements(self) -> tuple[Event, ...]:
         return self._table.announcements()
-
-
-class _SharedCommand:
-    """A command whose outcome several callers wait for together."""
-
-    def __init__(
-        self,
-        reply: PendingReply[Json],
-        refused: Callable[[_SharedCommand], None],
-        granted: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._reply = reply
-        self._refused, self._granted = refused, granted
-        self._failure: Failure | None = None
-        self._ended = trio.Event()
-        reply.on_end(self._settle)
-
-    async def wait(self) -> None:
-        await self._ended.wait()
-        self._reply.unwrap()
-
-    def error(self) -> CdpError:
-        assert self._failure is not None
-        return failure_of(self._failure, self._reply.method, None)
-
-    def _settle(self, outcome: Outcome) -> None:
-        self._ended.set()
-        if isinstance(outcome, Result):
-            self._granted()
-        else:
-            self._failure = outcome
-            self._refused(self)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -482,13 +466,6 @@ def _order(session: Session, method: str, params: Json) -> None:
     """Send a command of the bridge; a frame that has crashed takes none, and needs none."""
     with suppress(TargetCrashed):
         session._start(method, params, joined=True).on_end()
-
-
-def _required_id(result: Json, name: str) -> str:
-    value = result.get(name)
-    if not isinstance(value, str):
-        raise RemoteProtocolError(f"The browser's reply has no {name}; the command may have taken effect.")
-    return value
 
 
 def _discard(items: builtins.list[Any], item: Any) -> None:

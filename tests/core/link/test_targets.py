@@ -16,6 +16,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from cdp_core import (
     BrowserContextId,
     BrowserSession,
+    CdpWarning,
     CommandRefused,
     ConnectionLost,
     InvalidArgument,
@@ -449,8 +450,105 @@ async def test_a_reply_without_the_expected_id_raises(peer: Any, result: Json) -
                 pass
 
 
+def history(*urls: str) -> Json:
+    return {"currentIndex": len(urls) - 1, "entries": [{"url": url} for url in urls]}
+
+
+async def test_create_returns_when_about_blank_has_loaded(peer: Any, autojump_clock: MockClock) -> None:
+    """Fact 65: until then a navigation can be lost."""
+    Targets(peer)
+    answers = iter([{}, history(""), history("", ""), history("", "about:blank")])
+
+    def answer(command: Json) -> None:
+        found = next(answers)
+        if found:
+            peer.reply(command, found)
+        else:
+            peer.refuse(command, -32000, "Not attached to an active page")
+
+    peer.rules["Page.getNavigationHistory"] = answer
+    async with peer.open() as browser:
+        page = await browser.targets.create("about:blank")
+        assert page.open
+        assert not list(answers)
+
+
+@pytest.mark.parametrize(
+    "result", [{}, {"entries": [], "currentIndex": 0}, {"entries": [7], "currentIndex": 0}, history("u:1")]
+)
+async def test_create_does_not_wait_for_a_browser_that_cannot_tell(peer: Any, result: Json) -> None:
+    Targets(peer)
+    peer.rules["Page.getNavigationHistory"] = lambda command: peer.reply(command, result)
+    async with peer.open() as browser:
+        await browser.targets.create("about:blank")
+        peer.rules["Page.getNavigationHistory"] = lambda command: peer.refuse(command, -32601, "not found")
+        await browser.targets.create("")
+        assert len(peer.of("Page.getNavigationHistory")) == 2
+
+
+async def test_create_waits_five_seconds_for_about_blank_and_warns(peer: Any, autojump_clock: MockClock) -> None:
+    Targets(peer)
+    peer.rules["Page.getNavigationHistory"] = lambda command: peer.reply(command, history(""))
+    async with peer.open() as browser:
+        begun = trio.current_time()
+        with pytest.warns(CdpWarning, match=r"page new-0 has not loaded about:blank after 5 s") as shown:
+            await browser.targets.create("about:blank")
+        assert shown[0].filename == __file__
+        assert trio.current_time() == pytest.approx(begun + 5.0)
+
+
+async def test_create_with_an_address_waits_for_the_attach_only(peer: Any) -> None:
+    Targets(peer)
+    async with peer.open() as browser:
+        await browser.targets.create("https://shop.example/", new_window=True)
+        assert peer.of("Target.createTarget")[0]["params"] == {
+            "url": "https://shop.example/",
+            "background": True,
+            "newWindow": True,
+        }
+        assert not peer.of("Page.getNavigationHistory")
+
+
+@pytest.mark.parametrize("mute", ["Target.createTarget", "Target.attachToTarget", "Page.getNavigationHistory"])
+async def test_a_page_whose_creation_is_cancelled_is_closed(peer: Any, mute: str) -> None:
+    chromium = Targets(peer)
+    chromium.mute.add(mute)
+    peer.rules.setdefault("Page.getNavigationHistory", lambda _command: None)
+    async with peer.open() as browser:
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+
+                @nursery.start_soon
+                async def create() -> None:
+                    await browser.targets.create("about:blank")
+
+                await peer.wait_for_command(mute)
+                await wait_all_tasks_blocked()
+                scope.cancel()
+        chromium.unmute()
+        await peer.wait_for_command("Target.closeTarget")
+        assert peer.of("Target.closeTarget")[0]["params"] == {"targetId": "new-0"}
+
+
+async def test_a_page_whose_attach_fails_is_closed(peer: Any) -> None:
+    Targets(peer)
+    peer.rules["Target.attachToTarget"] = lambda command: peer.refuse(command, -32000, "not now")
+    async with peer.open() as browser:
+        with pytest.raises(CommandRefused, match="not now"):
+            await browser.targets.create("about:blank")
+        await peer.wait_for_command("Target.closeTarget")
+
+
+async def test_create_refuses_what_is_no_address(peer: Any) -> None:
+    async with peer.open() as browser:
+        with pytest.raises(InvalidArgument, match=r"url must be a string such as 'about:blank', not a bytes"):
+            await browser.targets.create(b"about:blank")  # type: ignore[arg-type]
+        assert not peer.commands
+
+
 async def test_create_attaches_to_the_page_and_close_ends_its_session(peer: Any) -> None:
     chromium = Targets(peer)
+    peer.rules["Page.getNavigationHistory"] = peer.reply
     async with peer.open() as browser:
         page = await browser.targets.create("about:blank")
         assert page.target_id in chromium.targets

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 
 from cdp_core import BrowserSession, PageSession, TargetCrashed
 from cdp_core.sansio.crash_table import ANSWERED, CARRIED_OUT, ENDS_BROWSER
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.chromium
 
@@ -68,13 +69,13 @@ async def test_a_navigation_brings_a_crashed_page_back(new_page: Any, evaluate: 
     page = await new_page("<p>one")
     await crash(page)
     await page.send("Page.navigate", {"url": pages("<script>globalThis.here = 7</script>")})
-    with trio.fail_after(30):
-        while True:
-            try:
-                if await evaluate(page, "globalThis.here") == 7:
-                    break
-            except TargetCrashed:
-                await trio.sleep(0.01)
+
+    async def is_back() -> bool:
+        with suppress(TargetCrashed):
+            return bool(await evaluate(page, "globalThis.here") == 7)
+        return False
+
+    await wait_until(is_back)
 
 
 async def test_a_crashed_frame_takes_no_command_and_its_page_lives(
