@@ -23,6 +23,7 @@ from cdp_core.errors import (
     InvalidArgument,
     LocalProtocolError,
     MissingField,
+    NavigationBlocked,
     NavigationFailed,
     NavigationTimedOut,
     RemoteProtocolError,
@@ -51,6 +52,7 @@ from cdp_core.sansio.messages import (
     TypedCommand,
     TypedEvent,
 )
+from cdp_core.sansio.navigation import Navigation
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.router import Anomaly, CommandDone, Output, Router, RouterStatistics, SessionClosed, SessionOpened
 from cdp_core.sansio.target_table import TargetChanged, TargetCreated, TargetDestroyed, TargetInfo
@@ -114,6 +116,8 @@ __all__ = [
     "MessageRecord",
     "Missed",
     "MissingField",
+    "Navigation",
+    "NavigationBlocked",
     "NavigationFailed",
     "NavigationTimedOut",
     "OtherRecord",

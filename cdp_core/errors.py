@@ -8,6 +8,7 @@ Two questions decide the class of an error: which side is at fault, and what end
 * `CommandRefused`: the browser answered a command with an error. Compare by `code`, never by text.
 * `Gone` and its children: what the call needed has ended; the class names it, `reason` is the cause.
 * `NavigationFailed`: a navigation ended without the document that was asked for; `reason` says how.
+* `NavigationBlocked`: a dialog opened during a navigation, which goes on.
 * `SubscriberLagged`: a subscription was read too slowly; only its consumer gets this error, with the count.
 * `DiscoveryError`: no browser could be reached; `stage` is how far the attempt came.
 * `BindingDrift`: the typed bindings and the browser disagree about exactly what the caller used; the rest is usable.
@@ -23,6 +24,7 @@ keyword-only fields do not survive them.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 LONGEST_QUOTE: Final = 200
@@ -133,7 +135,7 @@ class TargetCrashed(Gone):
 class NavigationFailed(CdpError):
     """A navigation brought no document, or not as far as was asked.
 
-    `reason` is Chromium's `net::ERR_…`, or `download`, `stopped`, `superseded`, `timeout`.
+    `reason` is Chromium's `net::ERR_…`, or `download`, `no_document`, `stopped`, `superseded`, `timeout`.
     """
 
     def __init__(self, message: str, *, reason: str) -> None:
@@ -143,6 +145,39 @@ class NavigationFailed(CdpError):
 
 class NavigationTimedOut(NavigationFailed, TimeoutError):
     """A navigation took too long, and the text says how far it came: also a builtin `TimeoutError`."""
+
+
+class NavigationBlocked(CdpError):
+    """A dialog opened during a navigation, which goes on; answer it, then `wait()` for the end.
+
+    `type` is the dialog's; `phase` is `"leaving"` for one of the page that is left, and `"loading"` for one of the page
+    that is loading.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        type: str,  # noqa: A002 - the protocol's word
+        phase: str,
+        resume: Callable[[float | None], Awaitable[Any]] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.type = type
+        self.phase = phase
+        self._resume = resume
+
+    async def wait(self, *, timeout: float | None = 30.0) -> Any:
+        """Wait for the end of the navigation; returns and raises as `navigate` does."""
+        if self._resume is None:
+            raise LocalProtocolError(
+                "This is a copy of a NavigationBlocked, which cannot wait; call wait() where it was caught.",
+                reason="copy",
+            )
+        return await self._resume(timeout)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.__class__, self.args, {**self.__dict__, "_resume": None})
 
 
 class SubscriberLagged(CdpError):

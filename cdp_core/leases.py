@@ -1,6 +1,7 @@
 """Counted leases of CDP domains on one session.
 
-The first holder of a domain sends `enable`, the last one sends `disable`. `hold` waits for the replies before its block
+The first holder of a domain sends `enable`, the last one sends `disable`, unless the embedder enabled the domain with a
+command of its own. `hold` waits for the replies before its block
 begins, because commands that the browser process answers overtake an `enable`: a `Page.navigate` to another process
 loses the events of its load (docs/cdp/an-enable-is-awaited-before-its-block.md). It waits no longer than the page can
 answer: a dialog that opens (fact 15) begins the block at once, and so does the end of `wait`, with a CdpWarning.
@@ -30,12 +31,13 @@ from trio.lowlevel import checkpoint
 from cdp_core.errors import CdpWarning, Gone, InvalidArgument, LocalProtocolError, TargetCrashed
 from cdp_core.replies import PendingReply
 from cdp_core.sansio.arguments import check_timeout
+from cdp_core.sansio.domains import LIFECYCLE_EVENTS, Domains, switch
 from cdp_core.sansio.messages import Event, Refusal, Result, SessionId
-from cdp_core.sansio.outcomes import Loss, Outcome, failure_of
+from cdp_core.sansio.outcomes import Failure, Loss, Outcome, failure_of
 from cdp_core.sansio.redaction import shown_id
 from cdp_core.subscriptions import Sink
 
-_DOMAIN = "[A-Z][A-Za-z0-9]*"
+_DOMAIN = f"[A-Z][A-Za-z0-9]*|{re.escape(LIFECYCLE_EVENTS)}"
 OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
 RELOADED: Final = "Inspector.targetReloadedAfterCrash"
 PROCESS_GONE_MESSAGES: Final = frozenset({"Target crashed", "Inspected target navigated or closed"})
@@ -51,7 +53,9 @@ CALLER: Final = 4
 class LeaseSession(Protocol):
     """The methods of a session that leases use."""
 
-    def _start(self, command: str, params: None, *, joined: bool) -> PendingReply[Any]: ...
+    def _start(
+        self, command: str, params: Mapping[str, Any] | None, *, joined: bool, leased: bool
+    ) -> PendingReply[Any]: ...
 
     def listen(self, methods: tuple[str, ...], sink: Sink, /) -> None: ...
 
@@ -76,11 +80,16 @@ class Leases:
     """
 
     def __init__(
-        self, session: LeaseSession, session_id: SessionId | None, report: Callable[[str, Refusal], None]
+        self,
+        session: LeaseSession,
+        session_id: SessionId | None,
+        report: Callable[[str, Refusal], None],
+        domains: Domains,
     ) -> None:
         self._session = session
         self._session_id = session_id
         self._report = report
+        self._domains = domains
         self._leases: dict[str, _Lease] = {}
         # The domains whose `enable` or `disable` a crash has cost, with the tries that are left.
         self._lost: dict[str, int] = {}
@@ -102,8 +111,11 @@ class Leases:
         finally:
             release()
 
-    def take(self, domains: tuple[str, ...], tries: int = TRIES) -> Callable[[], None]:
-        """Hold domains enabled until the returned function is called."""
+    def take(self, domains: tuple[str, ...], tries: int = TRIES, *, after_crash: bool = False) -> Callable[[], None]:
+        """Hold domains enabled until the returned function is called.
+
+        With `after_crash` a crashed page is no error: they are enabled after its reload.
+        """
         domains = _check(domains)
         taken: list[str] = []
 
@@ -113,7 +125,7 @@ class Leases:
 
         try:
             for domain in domains:
-                self._take(domain, tries)
+                self._take(domain, tries, after_crash=after_crash)
                 taken.append(domain)
         except BaseException:
             release()
@@ -124,27 +136,35 @@ class Leases:
         """Return the number of holders of each domain."""
         return {domain: lease.holders for domain, lease in self._leases.items() if lease.holders}
 
-    async def _wait(self, domains: tuple[str, ...], seconds: float) -> None:
-        """Wait until every `enable` is answered, a dialog opens, or the time is over. Raises how one failed."""
+    async def answered(self, domains: tuple[str, ...], seconds: float) -> Mapping[str, Failure]:
+        """Wait for the reply to every `enable`, and return the failures.
+
+        The wait also ends when one fails, when a dialog opens, or when the time is over.
+        """
         leases = [self._leases[domain] for domain in domains]
         for lease in leases:
             lease.waiting += 1
         try:
-            with trio.move_on_after(seconds) as patience:
-                while (
-                    not self._open_dialogs
-                    and not any(lease.failed for lease in leases)
-                    and any(lease.outcome is None for lease in leases)
+            with trio.move_on_after(seconds):
+                while not (self._open_dialogs or any(lease.failed for lease in leases)) and any(
+                    lease.outcome is None for lease in leases
                 ):
                     await self._changed.wait()
         finally:
             for lease in leases:
                 lease.waiting -= 1
-        for domain, lease in zip(domains, leases, strict=True):
-            if lease.outcome is not None and not isinstance(lease.outcome, Result):
-                raise failure_of(lease.outcome, f"{domain}.enable", self._session_id)
-        if patience.cancelled_caught:
-            silent = ", ".join(f"{domain}.enable" for domain in domains if self._leases[domain].outcome is None)
+        return {
+            domain: lease.outcome
+            for domain, lease in zip(domains, leases, strict=True)
+            if lease.outcome is not None and not isinstance(lease.outcome, Result)
+        }
+
+    async def _wait(self, domains: tuple[str, ...], seconds: float) -> None:
+        """Wait for the replies. Raises how an `enable` failed, and warns of those that are missing."""
+        for domain, failure in (await self.answered(domains, seconds)).items():
+            raise failure_of(failure, f"{domain}.enable", self._session_id)
+        silent = ", ".join(f"{domain}.enable" for domain in domains if self._leases[domain].outcome is None)
+        if silent and not self._open_dialogs:
             warnings.warn(
                 f"{silent} on session {shown_id(self._session_id)} has no reply after {seconds:g} s: a dialog may have "
                 "opened before this session was attached, a navigation may be in flight, or a script may be busy. The "
@@ -153,19 +173,27 @@ class Leases:
                 stacklevel=CALLER,
             )
 
-    def _take(self, domain: str, tries: int) -> None:
+    def _take(self, domain: str, tries: int, *, after_crash: bool) -> None:
         lease = self._leases.get(domain)
         if lease is None or lease.failed:
             self._listen()
             lease = _Lease() if lease is None else lease
-            self._enable(domain, lease, tries)
+            try:
+                self._enable(domain, lease, tries)
+            except TargetCrashed:
+                if not after_crash:
+                    raise
+                self._lost[domain] = tries
             self._leases[domain] = lease
         if domain == "Page":
             self._disable_later = False
         lease.holders += 1
 
+    def _switch(self, domain: str, *, on: bool) -> PendingReply[Any]:
+        return self._session._start(*switch(domain, on=on), joined=True, leased=True)
+
     def _enable(self, domain: str, lease: _Lease, tries: int) -> None:
-        reply = self._session._start(f"{domain}.enable", None, joined=True)
+        reply = self._switch(domain, on=True)
         lease.outcome = None
         reply.on_end(partial(self._answered, domain, lease, tries))
 
@@ -194,10 +222,10 @@ class Leases:
 
     def _disable(self, domain: str) -> None:
         lease = self._leases.pop(domain)
-        if isinstance(lease.outcome, Refusal):
+        if isinstance(lease.outcome, Refusal) or self._domains.is_raw(self._session_id, domain):
             return
         try:
-            self._session._start(f"{domain}.disable", None, joined=True).on_end()
+            self._switch(domain, on=False).on_end()
         except TargetCrashed:  # the next renderer process begins with the domains that were enabled
             self._lost[domain] = 0
         except (Gone, LocalProtocolError):
@@ -233,7 +261,7 @@ class Leases:
             lease = self._leases.get(domain)
             with suppress(Gone, LocalProtocolError):
                 if lease is None:
-                    self._session._start(f"{domain}.disable", None, joined=True).on_end()
+                    self._switch(domain, on=False).on_end()
                 else:
                     self._enable(domain, lease, tries)
 

@@ -28,6 +28,7 @@ import trio
 from trio.lowlevel import Abort, current_task, reschedule, wait_task_rescheduled
 
 from cdp_core.errors import ConnectionLost, InvalidArgument, LocalProtocolError, RemoteProtocolError, TapFailed
+from cdp_core.sansio.domains import ENDINGS, Domains
 from cdp_core.sansio.fetch_arbiter import WATCHED
 from cdp_core.sansio.fetch_claims import FetchClaims
 from cdp_core.sansio.messages import CommandId, Event, SessionId
@@ -150,6 +151,7 @@ class Link(Generic[S]):
         self.tap_failure: TapFailed | None = None
         self.on_tap_failure: Callable[[], None] = lambda: None
         self.fetch = FetchClaims(partial(self.command, bounded=False, of_claims=True), trio.current_time)
+        self.domains = Domains()
         self.ended = trio.Event()
         self._transport = transport
         self._direct = transport if isinstance(transport, DirectTransport) else None
@@ -180,14 +182,15 @@ class Link(Generic[S]):
         joined: bool = False,
         bounded: bool = True,
         of_claims: bool = False,
+        leased: bool = False,
     ) -> CommandId:
         """Send a command without waiting; `waiter` receives its outcome, once.
 
         `joined` marks commands that this library itself sends, bounded by the number of targets: they are left to the
         next write and are never refused for the size of the outbox. A command that is not `bounded` here is bounded
         by its sender. Commands `of_claims` are those of `fetch`; on a session with a claim, `Fetch.enable` and
-        `Fetch.disable` of other code raise InvalidArgument. Raises what Router.command raises, and LocalProtocolError
-        if too many bytes wait to be written.
+        `Fetch.disable` of other code raise InvalidArgument. `leased` marks the commands of leases. Raises what
+        Router.command raises, and LocalProtocolError if too many bytes wait to be written.
         """
         if self._outbox_bytes > MAX_OUTBOX_BYTES and bounded and not joined:
             raise LocalProtocolError(
@@ -198,6 +201,8 @@ class Link(Generic[S]):
         if method in WATCHED and not of_claims and self.router.is_open(session_id):
             waiter = self.fetch.check_command(session_id, method, params, waiter)
         command_id, text = self.router.command(method, params, session_id, waiter)
+        if method.endswith(ENDINGS):
+            self.domains.sent(session_id, method, params, leased=leased)
         direct = self._direct
         try:
             if (
@@ -378,6 +383,7 @@ class Link(Generic[S]):
         if session is not None:
             session.closed(closed.loss)
         self.fetch.session_closed(closed.session_id, closed.loss.error)
+        self.domains.closed(closed.session_id)
         routes = self.routes.pop(closed.session_id, None)
         if routes is not None:
             routes.end(closed.loss.error)

@@ -50,7 +50,7 @@ class Session:
         self._link = link
         self._session_id = session_id
         self._loss: Loss | None = None
-        self._leases = Leases(self, session_id, partial(report_refusal, link, session_id))
+        self._leases = Leases(self, session_id, partial(report_refusal, link, session_id), link.domains)
 
     # ── sending ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -93,8 +93,11 @@ class Session:
         *,
         joined: bool = False,
         bounded: bool = True,
+        leased: bool = False,
     ) -> PendingReply[Any]:
-        reply: PendingReply[Any] = self._send(PendingReply, command, params, joined=joined, bounded=bounded)
+        reply: PendingReply[Any] = self._send(
+            PendingReply, command, params, joined=joined, bounded=bounded, leased=leased
+        )
         return reply
 
     def _send(
@@ -105,6 +108,7 @@ class Session:
         *,
         joined: bool,
         bounded: bool = True,
+        leased: bool = False,
     ) -> Any:
         if self._loss is not None:
             raise self._loss.error()
@@ -116,7 +120,9 @@ class Session:
             params = typed_params(command, params) or None
             reply = kind(self._link, command.method, self._session_id, command.parse)
         link = self._link
-        reply.id = link.command(reply.method, params, self._session_id, reply, joined=joined, bounded=bounded)
+        reply.id = link.command(
+            reply.method, params, self._session_id, reply, joined=joined, bounded=bounded, leased=leased
+        )
         return reply
 
     # ── listening ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -272,15 +278,21 @@ class Session:
         `wait` raises what ends the session, and TargetCrashed at a crash of the session's target.
         """
         methods, read = event_readers(event)
-        return self._routes().expectation(methods, read, where, self._crash_of(methods[0]))
+        return self._routes().expectation(methods, read, where, self._crash_of(methods[0], f"{methods[0]} came"))
 
-    def _crash_of(self, _method: str) -> Callable[[], BaseException] | None:
-        """Return what makes the error of a wait for an event that does not come after a crash."""
+    def _crash_of(self, _method: str, _what: str) -> Callable[[], BaseException] | None:
+        """Return what makes the error of a wait for something that does not come after a crash."""
         return None
 
     def listen(self, methods: tuple[str, ...], sink: Sink) -> None:
         """Register a sink of the library's own."""
         self._routes().add(methods, sink)
+
+    def unlisten(self, methods: tuple[str, ...], sink: Sink) -> None:
+        """Remove a sink of the library's own."""
+        routes = self._link.routes.get(self._session_id)
+        if routes is not None:
+            routes.remove(methods, sink)
 
     def _routes(self) -> Routes:
         if self._loss is not None:

@@ -10,9 +10,9 @@ import trio
 
 from cdp_core.errors import CommandRefused, Gone, TargetCrashed
 from cdp_core.link import Link
-from cdp_core.navigating import Until, navigate
-from cdp_core.sansio.load_state import LoadState
+from cdp_core.navigating import navigate, wait_for_load_state
 from cdp_core.sansio.messages import SessionId, TargetId
+from cdp_core.sansio.navigation import Navigation, WaitUntil
 from cdp_core.sansio.redaction import shown_id, shown_type
 from cdp_core.sansio.router import SessionOpened
 from cdp_core.session import Session, SessionStatistics
@@ -79,17 +79,32 @@ class PageSession(Session):
         url: str,
         /,
         *,
-        until: Until = "complete",
+        wait_until: WaitUntil = "load",
         timeout: float | None = 30.0,  # noqa: ASYNC109 - its error says how far the navigation came
-    ) -> LoadState:
-        """Navigate, and wait until the new document is loading, interactive, complete, or its network is idle.
+    ) -> Navigation:
+        """Navigate, and wait until the new document has loaded as far as `wait_until` says.
 
-        Returns its load state; that of a navigation within the document is unknown. It leases `Page`, so a domain that
-        was enabled with a raw `Page.enable` is disabled at the end; use `enabled("Page")`. `network_idle` turns lifecycle
-        events on for this session. Raises NavigationFailed, NavigationTimedOut with how far it came, and what `send`
-        raises.
+        A status such as 404 is no failure: see `Navigation.status`. A navigation within the document returns at once. If
+        the caller is cancelled, nothing is stopped in the browser.
+
+        Raises NavigationFailed; NavigationTimedOut, with how far it came; NavigationBlocked at a dialog, whose `wait`
+        waits on; and what `send` raises.
         """
-        return await navigate(self, url, until, timeout)
+        return await navigate(self, url, wait_until, timeout)
+
+    async def wait_for_load_state(
+        self,
+        state: WaitUntil = "load",
+        /,
+        *,
+        timeout: float | None = 30.0,  # noqa: ASYNC109 - its error says how far the document came
+    ) -> None:
+        """Wait until the document that the page shows has come so far; at once if it has already.
+
+        If another document takes its place, that one is waited for. Raises NavigationTimedOut, NavigationBlocked at a
+        dialog, and what `send` raises.
+        """
+        await wait_for_load_state(self, state, timeout)
 
     async def detach(self) -> None:
         """Give up one hold on this session; the last holder ends it. Idempotent.
@@ -111,12 +126,12 @@ class PageSession(Session):
         """Return the counts so far."""
         return self.session_statistics()
 
-    def _crash_of(self, method: str) -> Callable[[], BaseException] | None:
+    def _crash_of(self, method: str, what: str) -> Callable[[], BaseException] | None:
         if method.startswith(("Inspector.", "Target.")):  # the browser process sends them about the crash itself
             return None
         target = f"{shown_type(self.target_type)} {shown_id(self.target_id)}"
         return lambda: TargetCrashed(
-            f"The {target} crashed before {method} came; reload or navigate the page to use it again.",
+            f"The {target} crashed before {what}; reload or navigate the page to use it again.",
             reason="crashed",
             session_id=self.session_id,
             target_id=self.target_id,

@@ -81,7 +81,7 @@ class SharedLink:
         """Lease a domain; if it is leased, send `enable` again, since a new renderer may not have it."""
         leases = self._leases.setdefault(session.session_id, {})
         if domain in leases:
-            session.send_nowait(f"{domain}.enable", bounded=False).on_end()
+            session._start(f"{domain}.enable", None, bounded=False, leased=True).on_end()
         else:
             leases[domain] = session.lease(domain, retry=False)
 

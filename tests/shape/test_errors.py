@@ -39,6 +39,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "TargetCrashed": {"reason": "crashed", "session_id": "S", "target_id": None},
     "NavigationFailed": {"reason": "download"},
     "NavigationTimedOut": {"reason": "timeout"},
+    "NavigationBlocked": {"type": "alert", "phase": "loading"},
     "SubscriberLagged": {"missed": 3, "capacity": 2, "max_bytes": None},
     "DiscoveryError": {"address": "http://127.0.0.1:1", "stage": "tcp", "status": None, "answered": "silence"},
     "BindingDrift": {"item": "Page.Frame", "field": "url"},
@@ -59,6 +60,7 @@ TREE = {
     "TargetCrashed": ("Gone",),
     "NavigationFailed": ("CdpError",),
     "NavigationTimedOut": ("NavigationFailed", "TimeoutError"),
+    "NavigationBlocked": ("CdpError",),
     "SubscriberLagged": ("CdpError",),
     "DiscoveryError": ("CdpError", "ConnectionError"),
     "BindingDrift": ("CdpError",),
@@ -78,7 +80,7 @@ def made(name: str) -> CdpError:
 
 
 def fields_of(error: BaseException) -> dict[str, Any]:
-    return {name: value for name, value in vars(error).items() if name != "__notes__"}
+    return {name: value for name, value in vars(error).items() if name not in ("__notes__", "_resume")}
 
 
 def test_this_file_knows_every_error() -> None:

@@ -623,7 +623,7 @@ async def test_members_of_an_enum_stand_for_their_values(peer: Any) -> None:
             peer.event("Page.loadEventFired")
             assert (await events.receive()).method == "Page.loadEventFired"
             await loaded.wait()
-    assert peer.methods() == ["Page.enable", "Page.enable", "Page.enable", "Page.disable"]
+    assert peer.methods() == ["Page.enable"] * 3  # it was enabled before the lease
 
 
 @pytest.mark.parametrize("error", [trio.BrokenResourceError(), trio.ClosedResourceError(), OSError()])

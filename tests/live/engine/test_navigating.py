@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 import trio
 
-from cdp_core import BrowserSession, NavigationFailed, NavigationTimedOut, PageSession, open_browser_session
+from cdp_core import (
+    BrowserSession,
+    NavigationBlocked,
+    NavigationFailed,
+    NavigationTimedOut,
+    PageSession,
+    open_browser_session,
+)
 from support.http_stream import read_request
 
 pytestmark = pytest.mark.chromium
@@ -55,32 +62,32 @@ async def site(nursery: trio.Nursery) -> str:
 
 
 @pytest.mark.parametrize(
-    ("until", "ready"),
+    ("wait_until", "ready"),
     [
-        ("loading", ("loading", "interactive", "complete")),
-        ("interactive", ("interactive", "complete")),
-        ("complete", ("complete",)),
-        ("network_idle", ("complete",)),
+        ("commit", ("loading", "interactive", "complete")),
+        ("domcontentloaded", ("interactive", "complete")),
+        ("load", ("complete",)),
+        ("networkidle", ("complete",)),
     ],
 )
 async def test_a_document_has_loaded_as_far_as_was_asked(
-    new_page: NewPage, evaluate: Evaluate, site: str, until: Any, ready: tuple[str, ...]
+    new_page: NewPage, evaluate: Evaluate, site: str, wait_until: Any, ready: tuple[str, ...]
 ) -> None:
     page = await new_page()
     for _again in range(2):
-        load = await page.navigate(f"{site}/", until=until)
+        load = await page.navigate(f"{site}/", wait_until=wait_until)
         assert await evaluate(page, "document.readyState") in ready
         tree = await page.send("Page.getFrameTree")
-        assert tree["frameTree"]["frame"]["loaderId"] == load.loader
+        assert tree["frameTree"]["frame"]["loaderId"] == load.loader_id
 
 
 async def test_a_fragment_is_no_new_document(new_page: NewPage, site: str) -> None:
     page = await new_page()
     await page.navigate(f"{site}/")
-    assert (await page.navigate(f"{site}/#there")).loader == ""
+    assert (await page.navigate(f"{site}/#there")).same_document
 
 
-@pytest.mark.parametrize(("path", "reason"), [("empty", "net::ERR_ABORTED"), ("file", "download")])
+@pytest.mark.parametrize(("path", "reason"), [("empty", "no_document"), ("file", "download")])
 async def test_an_answer_without_a_document_raises(new_page: NewPage, site: str, path: str, reason: str) -> None:
     page = await new_page()
     with pytest.raises(NavigationFailed) as failed:
@@ -107,7 +114,7 @@ async def test_a_navigation_that_is_stopped_raises(new_page: NewPage, site: str)
 
             with pytest.raises(NavigationFailed) as failed:
                 await page.navigate(f"{site}/slow")
-    assert failed.value.reason in ("stopped", "net::ERR_ABORTED")
+    assert failed.value.reason == "stopped"
 
 
 async def test_a_timeout_says_why(new_page: NewPage, site: str) -> None:
@@ -116,4 +123,78 @@ async def test_a_timeout_says_why(new_page: NewPage, site: str) -> None:
     with pytest.raises(NavigationTimedOut, match="the server has not answered"):
         await page.navigate(f"{site}/slow", timeout=1.0)
     await page.send("Page.stopLoading")
-    assert (await page.navigate(f"{site}/", timeout=20.0)).phase == "complete"
+    assert (await page.navigate(f"{site}/", timeout=20.0)).status == 200
+
+
+async def test_another_navigation_supersedes_ours_and_its_load_does_not_count(
+    browser: BrowserSession, new_page: NewPage, pages: Any
+) -> None:
+    page = await new_page()
+    other = await browser.targets.attach(page.target_id, fresh=True)
+    with page.expect("Page.frameStartedNavigating") as started:
+        async with trio.open_nursery() as nursery:
+
+            @nursery.start_soon
+            async def navigate() -> None:
+                with pytest.raises(NavigationFailed) as failed:
+                    await page.navigate(pages("<p>slow", after=20))
+                assert failed.value.reason == "superseded"
+
+            await started.wait()
+            assert (await other.navigate(pages("<p>quick"))).status == 200
+    with pytest.raises(NavigationFailed) as failed:
+        await page.navigate(pages(f"<script>location.href = {pages('<p>next')!r}</script>"))
+    assert failed.value.reason == "superseded"
+
+
+@pytest.mark.parametrize("status", [200, 404, 500])
+async def test_the_status_is_no_failure(new_page: NewPage, pages: Any, status: int) -> None:
+    page = await new_page()
+    found = await page.navigate(pages("<img src=/there>", status=status))
+    assert (found.status, found.same_document) == (status, False)
+
+
+async def test_a_dialog_while_loading_blocks_the_call_and_its_wait_gives_the_end(new_page: NewPage, pages: Any) -> None:
+    page = await new_page()
+    with pytest.raises(NavigationBlocked) as blocked:
+        await page.navigate(pages("<script>alert(1)</script><p>there"))
+    assert (blocked.value.type, blocked.value.phase) == ("alert", "loading")
+    await page.send("Page.handleJavaScriptDialog", {"accept": True})
+    assert (await blocked.value.wait()).status == 200
+
+
+@pytest.mark.parametrize("accept", [True, False])
+async def test_a_beforeunload_dialog_blocks_the_call_and_its_wait_gives_the_end(
+    new_page: NewPage, pages: Any, evaluate: Evaluate, accept: bool
+) -> None:
+    page = await new_page()
+    await page.navigate(pages("<script>onbeforeunload = event => event.preventDefault()</script>"))
+    await evaluate(page, "1", userGesture=True)
+    with pytest.raises(NavigationBlocked) as blocked:
+        await page.navigate(pages("<p>there"))
+    assert (blocked.value.type, blocked.value.phase) == ("beforeunload", "leaving")
+    await page.send("Page.handleJavaScriptDialog", {"accept": accept})
+    if accept:
+        assert (await blocked.value.wait()).status == 200
+    else:
+        with pytest.raises(NavigationFailed) as failed:
+            await blocked.value.wait()
+        assert failed.value.reason == "stopped"
+
+
+@pytest.mark.parametrize("state", ["commit", "domcontentloaded", "load", "networkidle"])
+async def test_the_load_state_of_a_document_that_is_there_is_known(
+    browser: BrowserSession, new_page: NewPage, pages: Any, state: Any
+) -> None:
+    page = await new_page()
+    await page.navigate(pages("<p>one"))
+    late = await browser.targets.attach(page.target_id, fresh=True)
+    for session in (page, late, late):
+        await session.wait_for_load_state(state, timeout=20.0)
+
+
+async def test_a_navigation_replaces_one_that_silences_the_page(new_page: NewPage, site: str) -> None:
+    """Fact 90: the enables of the lease are not answered before the new document commits."""
+    page = await new_page()
+    page.send_nowait("Page.navigate", {"url": f"{site}/slow"}).on_end()
+    assert (await page.navigate(f"{site}/", timeout=30.0)).status == 200

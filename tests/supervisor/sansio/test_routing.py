@@ -381,6 +381,17 @@ def test_a_call_to_a_crashed_page_is_refused_at_once(when_blocked: str) -> None:
     assert not fold.all_sent(EVAL)
 
 
+def test_a_crashed_page_takes_what_the_browser_answers_and_nothing_that_ends_it() -> None:
+    fold = on_a_page()
+    fold.event("Inspector.targetCrashed", on="s-P")
+    call(fold, "Page.getNavigationHistory")
+    assert len(fold.all_sent("Page.getNavigationHistory")) == 1
+    error = error_of(fold, call(fold, "Page.printToPDF"))
+    assert isinstance(error, TargetCrashed)
+    assert "would end the whole browser" in str(error)
+    assert not fold.all_sent("Page.printToPDF")
+
+
 @pytest.mark.parametrize("method", [NAVIGATE, "Page.reload", "Page.navigateToHistoryEntry", "Page.close"])
 def test_a_crashed_page_can_be_navigated_reloaded_or_closed(method: str) -> None:
     fold = on_a_page()
