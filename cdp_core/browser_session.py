@@ -18,6 +18,7 @@ from cdp_core.discovery import Address, find_websocket
 from cdp_core.errors import Gone, InvalidArgument
 from cdp_core.fetching import listen_for_pauses
 from cdp_core.link import Batches, Link, LinkStatistics, Tap, check_tap
+from cdp_core.loops import check_trio
 from cdp_core.nurseries import add_note, background_tasks
 from cdp_core.sansio.addresses import check_headers
 from cdp_core.sansio.arguments import check_limit, check_timeout
@@ -223,6 +224,7 @@ async def open_browser_session(
 
     Raises DiscoveryError if no browser is reached, InvalidArgument if an argument is invalid.
     """
+    check_trio()
     for name, seconds in (
         ("connect_timeout", connect_timeout),
         ("handshake_timeout", handshake_timeout),
@@ -279,6 +281,7 @@ async def open_pipe_session(
     """
     from cdp_core.transports.pipe import open_pipe  # noqa: PLC0415 - imports stay cheap
 
+    check_trio()
     check_timeout("close_timeout", close_timeout)
     _check_options(taps=taps, trace=trace, strict=strict)
     async with (

@@ -8,19 +8,19 @@ process knows when it has committed: the current entry of the navigation history
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
 import trio
 
-from cdp_core.errors import CdpWarning, CommandRefused, Gone, LocalProtocolError, RemoteProtocolError
+from cdp_core.errors import CommandRefused, Gone, LocalProtocolError, RemoteProtocolError
 from cdp_core.sansio.messages import Json, Result, TargetId
 from cdp_core.sansio.outcomes import Outcome
 from cdp_core.sansio.redaction import shown_id
 from cdp_core.session import Session
 from cdp_core.target_session import PageSession
+from cdp_core.warnings_shown import warn
 
 BLANK: Final = "about:blank"
 PATIENCE: Final = 5.0
@@ -63,11 +63,9 @@ async def _wait_for_blank(session: PageSession) -> None:
                 if _has_address(history):
                     return
             await trio.sleep(PAUSE)
-    warnings.warn(
+    warn(
         f"The new page {shown_id(session.target_id)} has not loaded about:blank after {PATIENCE:g} s: another client "
-        "may have paused it. A Page.navigate that is sent now may be lost; give create() the address itself.",
-        CdpWarning,
-        stacklevel=4,
+        "may have paused it. A Page.navigate that is sent now may be lost; give create() the address itself."
     )
 
 

@@ -19,6 +19,8 @@ from cdp_core.sansio.messages import Event
 T = TypeVar("T")
 
 CRASHED: Final = "Inspector.targetCrashed"
+QUIET: Final = 2.0
+"""Seconds without a first event after which a wait asks why."""
 
 
 class Expectation(Generic[T]):
@@ -34,8 +36,10 @@ class Expectation(Generic[T]):
         read: Callable[[Event], Any] | None = None,
         where: Callable[[T], object] | None,
         close: Callable[[Any], None],
+        silent: Callable[[], None] | None = None,
     ) -> None:
         self._box: ExpectationBox[T] = ExpectationBox(read, where, close)
+        self._silent = silent
 
     @property
     def sink(self) -> ExpectationBox[T]:
@@ -55,6 +59,12 @@ class Expectation(Generic[T]):
     async def wait(self) -> T:
         """Wait for the event. Raises the error that ended its session, or the exception of `where`."""
         if self._box.answer is None:
+            silent, self._silent = self._silent, None
+            if silent is not None:
+                with trio.move_on_after(QUIET):
+                    await self._box.arrived.wait()
+                if self._box.answer is None:
+                    silent()
             await self._box.arrived.wait()
         else:
             await checkpoint()

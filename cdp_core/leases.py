@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -28,7 +27,7 @@ import attrs
 import trio
 from trio.lowlevel import checkpoint
 
-from cdp_core.errors import CdpWarning, Gone, InvalidArgument, LocalProtocolError, TargetCrashed
+from cdp_core.errors import Gone, InvalidArgument, LocalProtocolError, TargetCrashed
 from cdp_core.replies import PendingReply
 from cdp_core.sansio.arguments import check_timeout
 from cdp_core.sansio.domains import LIFECYCLE_EVENTS, Domains, switch
@@ -36,6 +35,7 @@ from cdp_core.sansio.messages import Event, Refusal, Result, SessionId
 from cdp_core.sansio.outcomes import Failure, Loss, Outcome, failure_of
 from cdp_core.sansio.redaction import shown_id
 from cdp_core.subscriptions import Sink
+from cdp_core.warnings_shown import warn
 
 _DOMAIN = f"[A-Z][A-Za-z0-9]*|{re.escape(LIFECYCLE_EVENTS)}"
 OPENING, CLOSED = "Page.javascriptDialogOpening", "Page.javascriptDialogClosed"
@@ -46,8 +46,6 @@ TRIES: Final = 3
 """How often an `enable` is sent again, if the peer answers each time that the process is gone."""
 WAIT: Final = 5.0
 """Seconds that `hold` waits for replies: longer than a document needs to commit or a script to return, usually."""
-CALLER: Final = 4
-"""Frames from the warning to the `async with` of the caller."""
 
 
 class LeaseSession(Protocol):
@@ -165,12 +163,10 @@ class Leases:
             raise failure_of(failure, f"{domain}.enable", self._session_id)
         silent = ", ".join(f"{domain}.enable" for domain in domains if self._leases[domain].outcome is None)
         if silent and not self._open_dialogs:
-            warnings.warn(
+            warn(
                 f"{silent} on session {shown_id(self._session_id)} has no reply after {seconds:g} s: a dialog may have "
                 "opened before this session was attached, a navigation may be in flight, or a script may be busy. The "
-                "events of a Page.navigate that is sent now may be lost; give a longer wait, or wait=None.",
-                CdpWarning,
-                stacklevel=CALLER,
+                "events of a Page.navigate that is sent now may be lost; give a longer wait, or wait=None."
             )
 
     def _take(self, domain: str, tries: int, *, after_crash: bool) -> None:

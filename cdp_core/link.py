@@ -51,6 +51,7 @@ EARLY_SHARE: Final = 8
 """It is written early only if it has at least 1/8 of the commands in flight: else one joined write is cheaper."""
 JOINED_WRITE: Final = 1 << 18
 """Bytes of one joined write: a pong waits for no more than this, or for one message."""
+CLOSED: Final = "The link was closed here, at the end of its block; use it within its `async with`."
 ENDED: Final = "The browser ended the connection; if it still runs, connect to it again."
 LONE: Final = 2
 """Commands in flight up to which each is written at once; with more, they are joined into one write per pass.
@@ -441,7 +442,7 @@ class Link(Generic[S]):
 
     async def aclose(self) -> None:
         """End the link in bounded time; every waiter gets the reason. Idempotent."""
-        self._lose(Loss(kind="connection", reason="closed", detail="The link was closed here."))
+        self._lose(Loss(kind="connection", reason="closed", detail=CLOSED))
         # Our transports bound their own close; a foreign one may not.
         with trio.move_on_after(self._close_timeout + 1, shield=True):
             await self._transport.aclose()

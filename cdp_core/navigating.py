@@ -81,7 +81,7 @@ def _loader_of(result: Json) -> str:
 
 
 class _Watch:
-    """The events of a session, folded into a progress, and the wait for its end. It is a sink of the session."""
+    """A sink that folds the events of a session into a progress, and the wait for its end."""
 
     def __init__(self, session: PageSession, progress: DocumentProgress, wait_until: str) -> None:
         self._session = session

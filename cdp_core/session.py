@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from trio.lowlevel import checkpoint_if_cancelled, current_task, wait_task_rescheduled
@@ -265,8 +266,18 @@ class Session:
     ) -> Subscription[Any]:
         methods, read = event_readers(*events)
         return self._routes().subscription(
-            methods, read, capacity=capacity, max_bytes=max_bytes, drop_oldest=drop_oldest, where=where
+            methods,
+            read,
+            capacity=capacity,
+            max_bytes=max_bytes,
+            drop_oldest=drop_oldest,
+            where=where,
+            silent=self._silence_of(methods),
         )
+
+    def _silence_of(self, methods: tuple[str, ...]) -> Callable[[], None]:
+        """Return what explains that none of these events comes."""
+        return partial(_explain_silence, self._link, self._session_id, methods)
 
     @overload
     def expect(self, event: str, /, *, where: Callable[[Event], object] | None = None) -> Expectation[Event]: ...
@@ -278,7 +289,8 @@ class Session:
         `wait` raises what ends the session, and TargetCrashed at a crash of the session's target.
         """
         methods, read = event_readers(event)
-        return self._routes().expectation(methods, read, where, self._crash_of(methods[0], f"{methods[0]} came"))
+        crash = self._crash_of(methods[0], f"{methods[0]} came")
+        return self._routes().expectation(methods, read, where, crash, self._silence_of(methods))
 
     def _crash_of(self, _method: str, _what: str) -> Callable[[], BaseException] | None:
         """Return what makes the error of a wait for something that does not come after a crash."""
@@ -351,6 +363,11 @@ class Session:
             leases=self._leases.counts(),
             closed=None if self._loss is None else self._loss.reason,
         )
+
+
+def _explain_silence(link: Link[Any], session_id: SessionId | None, methods: tuple[str, ...]) -> None:
+    """Warn if these events cannot come. The catalog of events is above this layer, and loaded only here."""
+    import_module("cdp_core.silence").explain(link, session_id, methods)
 
 
 def event_readers(*events: str | type[Any]) -> tuple[tuple[str, ...], Callable[[Event], Any] | None]:

@@ -29,7 +29,7 @@ import trio
 from trio.lowlevel import Abort, checkpoint, checkpoint_if_cancelled, current_task, reschedule, wait_task_rescheduled
 
 from cdp_core.errors import InvalidArgument, SubscriberLagged
-from cdp_core.expectations import CRASHED, AtCrash, Expectation
+from cdp_core.expectations import CRASHED, QUIET, AtCrash, Expectation
 from cdp_core.sansio.messages import Event, SessionId
 from cdp_core.sansio.structs import Struct
 
@@ -128,6 +128,7 @@ class Routes:
         drop_oldest: bool,
         where: Callable[[Any], object] | None = None,
         stamped: bool = False,
+        silent: Callable[[], None] | None = None,
     ) -> Subscription[Any]:
         """Create a subscription that listens from now on, until it is closed."""
         subscription: Subscription[Any] = Subscription(
@@ -138,6 +139,7 @@ class Routes:
             where=where,
             stamped=stamped,
             close=lambda sink: self.remove(methods, sink),
+            silent=silent,
         )
         self.add(methods, subscription)
         return subscription
@@ -148,6 +150,7 @@ class Routes:
         read: Callable[[Event], Any] | None,
         where: Callable[[Any], object] | None,
         crash: Callable[[], BaseException] | None = None,
+        silent: Callable[[], None] | None = None,
     ) -> Expectation[Any]:
         """Create an expectation that listens from now on; `crash` makes its error if the target crashes first."""
 
@@ -156,7 +159,7 @@ class Routes:
             if at_crash is not None:
                 self.remove((CRASHED,), at_crash)
 
-        expectation: Expectation[Any] = Expectation(read=read, where=where, close=close)
+        expectation: Expectation[Any] = Expectation(read=read, where=where, close=close, silent=silent)
         at_crash = None if crash is None else AtCrash(expectation.sink, crash)
         if at_crash is not None:
             self.add((CRASHED,), at_crash)
@@ -187,8 +190,9 @@ class Subscription(Generic[T]):
         where: Callable[[Any], object] | None = None,
         stamped: bool = False,
         close: Callable[[Sink], None] = lambda _sink: None,
+        silent: Callable[[], None] | None = None,
     ) -> None:
-        """Start the queue; `close` is called to unregister it.
+        """Start the queue; `close` is called to unregister it, `silent` if no first event comes for some time.
 
         `read` turns an event into the requested form (None: it has that form already), in the consumer's task if
         possible. `where` gets what `read` returned; `stamped` wraps it in `Received`.
@@ -214,6 +218,7 @@ class Subscription(Generic[T]):
         self._filters = where is not None or stamped
         self._finish = self._finisher(read) if read is not None and where is None else None
         self._unregister = close
+        self._silent = silent
         self._error: Callable[[], BaseException] | None = None
         self._task: trio.lowlevel.Task | None = None
         self._receiving = self._bytes_were_short = False
@@ -248,13 +253,28 @@ class Subscription(Generic[T]):
             if self._is_ready():
                 await checkpoint()
             while not self._is_ready():  # a `receive_nowait` may have taken the event that woke us
-                self._task = current_task()
-                await wait_task_rescheduled(self._unpark)
+                if self._silent is None:
+                    await self._park()
+                else:
+                    await self._await_first(self._silent)
+            self._silent = None
         finally:
             self._receiving = False
         return self.receive_nowait()
 
     __anext__ = receive
+
+    async def _park(self) -> None:
+        self._task = current_task()
+        await wait_task_rescheduled(self._unpark)
+
+    async def _await_first(self, silent: Callable[[], None]) -> None:
+        """Wait for the first event; after QUIET seconds ask once why it does not come."""
+        with trio.move_on_after(QUIET):
+            await self._park()
+        if not self._is_ready():
+            self._silent = None
+            silent()
 
     def receive_nowait(self) -> T:
         """Return the next event if one waits, else raise trio.WouldBlock; otherwise as `receive`."""

@@ -23,6 +23,7 @@ from typing import Any, Final
 import trio
 
 from cdp_core import BrowserSession, ConnectionLost, InvalidArgument, TraceWriter
+from cdp_core.loops import check_trio
 from cdp_core.nurseries import add_note, background_tasks
 from cdp_core.sansio.arguments import check_timeout
 from cdp_supervisor.driver import Connect, Driver, LinkOptions
@@ -67,6 +68,7 @@ async def open_supervisor(
     Raises DiscoveryError if the first link cannot be made, ConnectionLost if no browser answers over it in time,
     UnsupportedBackend if the peer is not a browser, InvalidArgument or InvalidPolicy if an argument is invalid.
     """
+    check_trio()
     _check(where, start_timeout, keepalive, trace)
     state = initial_state(
         policy=policy,

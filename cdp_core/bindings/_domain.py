@@ -309,7 +309,9 @@ class Domain:
             )
             what = f"{module_of(self.name)}.{name}()"
 
-            def build(**given: Any) -> Command[Any]:
+            def build(*positional: Any, **given: Any) -> Command[Any]:
+                if positional:
+                    raise TypeError(_keywords_only(what, spec))
                 return Command(method, spec.accept(given, what), spec)
 
             build.__name__ = build.__qualname__ = name
@@ -321,6 +323,15 @@ class Domain:
             return build
 
         return make
+
+
+def _keywords_only(what: str, spec: CommandSpec) -> str:
+    """Say how to pass the params of a command, without showing those that were passed."""
+    names = [f"{name}=…" for name, field in spec.params.by_name.items() if field.required] or [
+        f"{name}=…" for name in spec.params.by_name
+    ][:1]
+    call = f"{what[:-1]}{', '.join(names)})"
+    return f"{what} takes its params by name; write {call}." if names else f"{what} takes no params; write {call}."
 
 
 def module_of(domain: str) -> str:

@@ -124,6 +124,11 @@ def count_arrival(method: str) -> None:
         _arrived.add(method)
 
 
+def has_arrived(method: str) -> bool:
+    """Return True if an event that the bindings do not know has arrived."""
+    return method in _arrived
+
+
 def _add(kind: Kind, key: str) -> None:
     counts = _counts[kind]
     if key not in counts and len(counts) >= MAX_PLACES:

@@ -18,12 +18,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeVar, get_type_hints
 
 import attrs
 
+from cdp_core.bindings._names import field_name
 from cdp_core.errors import InvalidArgument, MissingField
 from cdp_core.sansio.messages import Event, Json, Result
+from cdp_core.sansio.redaction import shown_name
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -212,6 +214,12 @@ class EventValue(Value):
     """The base of every event."""
 
     __slots__ = ()
+
+    def __getitem__(self, name: object) -> NoReturn:
+        raise TypeError(
+            f"A typed event has fields, not items: read {type(self).__name__}.{field_name(shown_name(name))}, or subscribe to the "
+            "event by its name to get plain JSON in `params`."
+        )
 
     if TYPE_CHECKING:
         __cdp_method__: ClassVar[str]

@@ -29,11 +29,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NewType, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, ClassVar, NewType, NoReturn, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from cdp_core.errors import InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.arguments import is_plain_json, plain_object
-from cdp_core.sansio.redaction import shown_method
+from cdp_core.sansio.redaction import shown_method, shown_name
 from cdp_core.sansio.structs import DECODE_ERRORS, Raw, Struct, decoder, encode
 
 Json = dict[str, Any]
@@ -86,6 +86,9 @@ class Event(
             return _decode_object(self.raw)
         except DECODE_ERRORS:
             return _decode_object_tolerantly(self.raw, f"the params of {shown_method(self.method)}")
+
+    def __getitem__(self, name: object) -> NoReturn:
+        raise TypeError(f"The params of an event are in `params`: write event.params[{shown_name(name)!r}].")
 
     @property
     def size(self) -> int:

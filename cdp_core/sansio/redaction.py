@@ -10,6 +10,7 @@ import re
 
 _METHOD = r"(?=.{3,64}\Z)[A-Za-z][A-Za-z0-9]*\.[A-Za-z][A-Za-z0-9]*"
 _TYPE = r"[a-z][a-z_]{0,31}"
+_NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 _ID_BEGINS = r"[A-Za-z0-9._-]{1,8}"
 
 
@@ -28,3 +29,8 @@ def shown_id(identifier: str | None) -> str:
     if not identifier:
         return "(root)" if identifier is None else "(none)"
     return identifier[:8] if re.fullmatch(_ID_BEGINS, identifier[:8]) else "(odd)"
+
+
+def shown_name(name: object) -> str:
+    """Return the name of a field for errors, or a substitute if it does not look like a name."""
+    return name if isinstance(name, str) and re.fullmatch(_NAME, name) else "name"
