@@ -111,7 +111,7 @@ class SupervisorEngine:
             self._take(output, at)
         self._port.claims.link_lost(loss.error)
         self._port.out.clear()
-        self._port.wants_end = ""
+        self._port.wants_link, self._port.wants_end = False, ""  # until the state machine orders the next attempt
         self._runner.feed(
             LinkDown(at=at, generation=self._runner.generation, reason=reason, jitter=jitter, final=final)
         )

@@ -20,6 +20,7 @@ from cdp_supervisor import (
     CallTimedOut,
     Evaluate,
     Instant,
+    Reconnect,
     RespondToDialog,
     ScriptFailed,
     SupervisorEngine,
@@ -132,6 +133,33 @@ def test_a_moment_is_a_number_or_an_instant() -> None:
     for at in (1, 2.5, Instant(mono=3.0, wall=1_700_000_000.0)):
         driven.engine.time_passed(at)
     assert driven.engine._port.at == Instant(mono=3.0, wall=1_700_000_000.0)
+
+
+def test_after_a_failure_to_connect_the_engine_wants_no_link_until_its_deadline() -> None:
+    engine = SupervisorEngine(reconnect=Reconnect(first=2.0, budget=2))
+    assert engine.wants_link
+    now, waits = 0.0, []
+    while engine.snapshot().link.phase != "gave_up":
+        assert engine.wants_link
+        engine.link_down("refused", now)
+        assert not engine.wants_link
+        if (deadline := engine.next_deadline()) is not None:
+            waits.append(deadline.at - now)
+            now = deadline.at
+            engine.time_passed(now)
+    assert len(waits) == 2
+    assert not engine.wants_link
+
+
+def test_after_the_end_of_a_link_the_engine_wants_none_until_its_deadline() -> None:
+    driven = Driven(SCRIPT)
+    assert not driven.engine.wants_link
+    driven.engine.link_down("broken", 1.0)
+    assert not driven.engine.wants_link
+    deadline = driven.engine.next_deadline()
+    assert deadline is not None
+    driven.engine.time_passed(deadline.at)
+    assert driven.engine.wants_link
 
 
 # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
