@@ -167,7 +167,10 @@ class SupervisorEngine:
         self._runner.feed(TimePassed(at=at, generation=self._runner.generation))
 
     def outgoing(self) -> list[str]:
-        """Take out the messages to send, each as one text message: Chromium drops the link at a binary one (fact 53)."""
+        """Take out what to send: each string as one text message.
+
+        Do not encode it: Chromium drops the link at a binary message (fact 53).
+        """
         out, self._port.out = self._port.out, []
         return [text.decode() for text in out]
 
@@ -336,7 +339,7 @@ def _instant(at: Moment) -> Instant:
 
 
 def _payload(message: Any) -> Payload:
-    """Return a message as the router takes it; text that is no UTF-8 becomes a message that cannot be read."""
+    """Return a message as the router takes it. Text with a lone surrogate is one that it cannot read."""
     if isinstance(message, str):
         return message.encode("utf-8", "surrogatepass")
     if isinstance(message, (bytes, bytearray, memoryview)):

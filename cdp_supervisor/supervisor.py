@@ -41,11 +41,12 @@ from cdp_supervisor.sansio.requests import (
     RespondToDialog,
     SetPolicy,
     WhenBlocked,
+    evaluation_of,
 )
 from cdp_supervisor.sansio.routing import session_of
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.stopping import StopReport
-from cdp_supervisor.sansio.typed_requests import Reader, call_of, evaluation_of
+from cdp_supervisor.sansio.typed_requests import Reader, call_of
 from cdp_supervisor.sansio.view import Snapshot
 
 R = TypeVar("R")

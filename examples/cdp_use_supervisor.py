@@ -1,4 +1,4 @@
-"""A supervisor on the connection of a cdp-use client: both use one WebSocket, and neither sees the other's replies.
+"""A supervisor on the connection of a cdp-use client; neither gets the replies of the other.
 
     pip install cdp-supervisor cdp-use
     python examples/cdp_use_supervisor.py ws://127.0.0.1:9222/devtools/browser/…

@@ -207,7 +207,7 @@ class TypedCall(_Checked):
 
 @attrs.frozen(kw_only=True)
 class Evaluate(_Checked):
-    """Evaluate an expression; answered with its value as JSON, or with ScriptFailed. For `SupervisorEngine.request`."""
+    """Evaluate an expression; answered with its value, or ScriptFailed. For `SupervisorEngine.request`."""
 
     expression: str = _field(_TEXT, private=True)
     frame_id: str | None = _field(_TEXT_OR_NONE, default=None)
@@ -219,6 +219,22 @@ class Evaluate(_Checked):
 
 TypedRequest = TypedCall | Evaluate
 """A request that becomes a `Call` before the state machine gets it (typed_requests.py); it has no JSON form."""
+
+
+def evaluation_of(expression: str, *, await_promise: bool, user_gesture: bool, **where: Any) -> Call:
+    """Return the call of an evaluation; `where` are the other fields of `Call`.
+
+    Its result is for `read_evaluation` (replies.py). Raises InvalidArgument for an expression that is no string.
+    """
+    if not isinstance(expression, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+        raise InvalidArgument(f"expression must be a string, not {type(expression).__name__}.")
+    params = {
+        "expression": expression,
+        "awaitPromise": await_promise,
+        "userGesture": user_gesture,
+        "returnByValue": True,
+    }
+    return Call(method="Runtime.evaluate", params=params, **where)
 
 
 # ── requests as JSON ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -19,7 +19,15 @@ from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import BlockedByDialog
 from cdp_supervisor.sansio.effects import Answer
 from cdp_supervisor.sansio.replies import read_evaluation
-from cdp_supervisor.sansio.requests import AwaitCall, Call, Evaluate, Request, TypedCall, TypedRequest
+from cdp_supervisor.sansio.requests import (
+    AwaitCall,
+    Call,
+    Evaluate,
+    Request,
+    TypedCall,
+    TypedRequest,
+    evaluation_of,
+)
 
 Reader = Callable[[Json], Any]
 """Reads the result of a call; it raises what the caller gets instead of a value."""
@@ -36,22 +44,6 @@ def call_of(
         return Call(method=command, params=params, **where), None
     params = typed_params(command, params) or None
     return Call(method=command.method, params=params, **where), _parser(command)
-
-
-def evaluation_of(expression: str, *, await_promise: bool, user_gesture: bool, **where: Any) -> Call:
-    """Return the call of an evaluation, whose result `read_evaluation` reads; `where` are other fields of `Call`.
-
-    Raises InvalidArgument for an expression that is no string.
-    """
-    if not isinstance(expression, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-        raise InvalidArgument(f"expression must be a string, not {type(expression).__name__}.")
-    params = {
-        "expression": expression,
-        "awaitPromise": await_promise,
-        "userGesture": user_gesture,
-        "returnByValue": True,
-    }
-    return Call(method="Runtime.evaluate", params=params, **where)
 
 
 def _parser(command: TypedCommand[Any]) -> Reader:

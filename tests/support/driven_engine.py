@@ -1,4 +1,4 @@
-"""A `SupervisorEngine` and a fake browser, without a loop: `drive` passes their messages on until none is left."""
+"""A `SupervisorEngine` and a fake browser, without an event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A Chromium for tests that need no more than its address; without one they are skipped or, if CI is set, fail."""
+"""A Chromium for tests that need only its address.
+
+Without one they are skipped or, if CI is set, fail.
+"""
 
 from __future__ import annotations
 

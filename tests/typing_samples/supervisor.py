@@ -139,6 +139,6 @@ def replaying() -> None:
     engine.receive({"id": 1}, 0.0)  # type: ignore[arg-type]
     engine.request(page.enable(), 0.0)  # type: ignore[arg-type]
     TypedCall(command="Page.enable")  # type: ignore[arg-type]
-    Evaluate("1")  # type: ignore[call-arg,misc]
+    Evaluate(expression=1)  # type: ignore[arg-type]
     SupervisorEngine(sessions="borrow")  # type: ignore[arg-type]
     SupervisorEngine(extensions=[object()])  # type: ignore[list-item]

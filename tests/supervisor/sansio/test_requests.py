@@ -30,6 +30,7 @@ from cdp_supervisor.sansio.requests import (
     Stop,
     TypedCall,
     TypedRequest,
+    evaluation_of,
     request_from_json,
     request_to_json,
 )
@@ -139,9 +140,20 @@ def test_params_may_be_any_mapping() -> None:
 
 
 def test_every_request_has_a_rule() -> None:
-    """Only `Stop` is answered without the table: it is the last request. A typed request becomes a `Call` before."""
+    """Except `Stop`, the last request, and the typed requests, which become a `Call` before."""
     assert {*get_args(Request), *get_args(TypedRequest)} == set(RIGHT)
     assert set(get_args(Request)) == {*REQUESTS, Stop}
+
+
+def test_an_evaluation_is_a_call_of_runtime_evaluate_by_value() -> None:
+    call = evaluation_of("1 + 2", await_promise=False, user_gesture=True, frame_id="F", target_id="T", timeout=3.0)
+    params = {"expression": "1 + 2", "awaitPromise": False, "userGesture": True, "returnByValue": True}
+    assert call == Call(method="Runtime.evaluate", params=params, frame_id="F", target_id="T", timeout=3.0)
+
+
+def test_an_expression_is_a_string() -> None:
+    with pytest.raises(InvalidArgument, match=r"^expression must be a string, not int\.$"):
+        evaluation_of(5, await_promise=True, user_gesture=False)  # type: ignore[arg-type]
 
 
 # ── as JSON ──────────────────────────────────────────────────────────────────────────────────────────────────────────

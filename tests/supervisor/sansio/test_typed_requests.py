@@ -1,4 +1,4 @@
-"""A typed command and an evaluation become a `Call`, and their answer is read as `Supervisor` reads it."""
+"""A typed command and an evaluation become a `Call`, and the result of that call is read."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cdp_core.errors import InvalidArgument
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, ScriptFailed
 from cdp_supervisor.sansio.effects import Answer
 from cdp_supervisor.sansio.replies import read_evaluation
-from cdp_supervisor.sansio.requests import AwaitCall, Call, Evaluate, Focus, TypedCall
-from cdp_supervisor.sansio.typed_requests import Readers, call_of, evaluation_of
+from cdp_supervisor.sansio.requests import AwaitCall, Call, Evaluate, Focus, TypedCall, evaluation_of
+from cdp_supervisor.sansio.typed_requests import Readers, call_of
 
 WHERE: dict[str, Any] = {
     "frame_id": "F",
@@ -70,17 +70,6 @@ def test_a_typed_command_without_params_sends_none() -> None:
 def test_a_wrong_command_is_refused(command: Any, params: Any, why: str) -> None:
     with pytest.raises(InvalidArgument, match=why):
         call_of(command, params)
-
-
-def test_an_evaluation_is_a_call_of_runtime_evaluate_by_value() -> None:
-    call = evaluation_of("1 + 2", await_promise=False, user_gesture=True, frame_id="F", target_id="T", timeout=3.0)
-    params = {"expression": "1 + 2", "awaitPromise": False, "userGesture": True, "returnByValue": True}
-    assert call == Call(method="Runtime.evaluate", params=params, frame_id="F", target_id="T", timeout=3.0)
-
-
-def test_an_expression_is_a_string() -> None:
-    with pytest.raises(InvalidArgument, match=r"^expression must be a string, not int\.$"):
-        evaluation_of(5, await_promise=True, user_gesture=False)  # type: ignore[arg-type]
 
 
 # ── the readers of an engine ─────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""`SupervisorEngine`: its messages are text, it takes text and bytes, and its typed requests are those of `Supervisor`."""
+"""`SupervisorEngine`: the form of its messages, its moments, and requests whose results are read."""
 
 from __future__ import annotations
 
