@@ -192,7 +192,7 @@ Request = RespondToDialog | Call | AwaitCall | SetPolicy | Focus | Recover | Ask
 class TypedCall(_Checked):
     """As `Call`, with a typed command; answered with its typed result. For `SupervisorEngine.request`."""
 
-    command: TypedCommand[Any] = _field(_COMMAND, private=True)  # noqa: RUF009 - attrs.field behind a function
+    command: TypedCommand[Any] = _field(_COMMAND)  # noqa: RUF009 - attrs.field behind a function
     frame_id: str | None = _field(_TEXT_OR_NONE, default=None)
     target_id: str | None = _field(_TEXT_OR_NONE, default=None)
     session_id: str | None = _field(_TEXT_OR_NONE, default=None)
@@ -209,7 +209,7 @@ class TypedCall(_Checked):
 class Evaluate(_Checked):
     """Evaluate an expression; answered with its value, or ScriptFailed. For `SupervisorEngine.request`."""
 
-    expression: str = _field(_TEXT, private=True)
+    expression: str = _field(_TEXT)
     frame_id: str | None = _field(_TEXT_OR_NONE, default=None)
     target_id: str | None = _field(_TEXT_OR_NONE, default=None)
     await_promise: bool = _field(_FLAG, default=True)

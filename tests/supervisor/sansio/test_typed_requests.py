@@ -37,6 +37,7 @@ class Own:
         return {}
 
     def parse(self, result: Any) -> Any:
+        assert result.id == 0, "no command of the wire"
         return 1 // len(result.value)
 
 
@@ -87,6 +88,7 @@ def test_a_typed_call_and_an_evaluation_become_calls() -> None:
 def test_another_request_stays_as_it_is_and_its_answer_is_not_read(request_: Any) -> None:
     readers = Readers()
     assert readers.untyped(1, request_) is request_
+    assert readers._by_request == {}
     answer = Answer(request_id=1, value=VALUE)
     assert readers.read(answer, ()) is answer
 
@@ -117,6 +119,8 @@ def test_what_a_reader_raises_is_the_error_of_the_answer() -> None:
     assert (thrown.value, type(thrown.error)) == (None, ScriptFailed)
     failed = readers.read(Answer(request_id=2, value={}), ())
     assert (failed.value, type(failed.error)) == (None, ZeroDivisionError)
+    readers.untyped(3, TypedCall(command=Own()))
+    assert readers.read(Answer(request_id=3, value={"n": 1}), ()) == Answer(request_id=3, value=1)
 
 
 def test_an_error_is_not_read() -> None:
