@@ -50,7 +50,7 @@ def oldest(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def ecosystem(session: nox.Session) -> None:
-    """Run other projects' clients against the fake; needs node and npm."""
+    """Run other projects' clients against the fake, and the examples; needs node, npm and Chromium."""
     folder = session.create_tmp()
     session.install(".[dev]", "-r", "tests/ecosystem/requirements.txt")
     shutil.copy("tests/ecosystem/package.json", folder)

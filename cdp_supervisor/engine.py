@@ -1,9 +1,9 @@
-"""A supervisor without IO, for any event loop: bytes in, bytes out, time given by the caller.
+"""A supervisor without IO, for any event loop: messages in, messages out, time given by the caller.
 
     engine = SupervisorEngine()
     engine.link_up(at)
-    for payload in engine.outgoing(): ...           # send it
-    engine.receive(payload, at)                     # True: it was a reply to a command of the supervisor
+    for text in engine.outgoing(): ...              # send it, as a text message
+    engine.receive(message, at)                     # True: it was a reply to a command of the supervisor
     engine.next_deadline()                          # then: engine.time_passed(at)
     engine.snapshot()
 
@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from math import inf
 from typing import Any, Literal
 
 from cdp_core.errors import CdpError, InvalidArgument
@@ -48,8 +49,9 @@ from cdp_supervisor.sansio.inputs import (
     TimePassed,
 )
 from cdp_supervisor.sansio.options import Limits, Policy, Reconnect, Scope
-from cdp_supervisor.sansio.requests import Request
+from cdp_supervisor.sansio.requests import Request, TypedRequest
 from cdp_supervisor.sansio.state import Deadline, State, initial_state
+from cdp_supervisor.sansio.typed_requests import Readers
 from cdp_supervisor.sansio.view import Snapshot
 
 Moment = Instant | float
@@ -89,6 +91,7 @@ class SupervisorEngine:
             extensions=(ConsoleRing(), *extensions),
         )
         self._runner = Performer(state, self._port, record=None if record is None else record(state))
+        self._readers = Readers()
         self._last_request = 0
 
     # ── the link ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -108,7 +111,7 @@ class SupervisorEngine:
             self._take(output, at)
         self._port.claims.link_lost(loss.error)
         self._port.out.clear()
-        self._port.wants_end = ""
+        self._port.wants_link, self._port.wants_end = False, ""  # until the state machine orders the next attempt
         self._runner.feed(
             LinkDown(at=at, generation=self._runner.generation, reason=reason, jitter=jitter, final=final)
         )
@@ -125,8 +128,12 @@ class SupervisorEngine:
 
     # ── messages and time ────────────────────────────────────────────────────────────────────────────────────────────
 
-    def receive(self, payload: Payload, at: Moment) -> bool:
-        """Take in one message of the browser. True: it answers a command of the engine, so do not pass it on."""
+    def receive(self, message: str | Payload, at: Moment) -> bool:
+        """Take in one message of the browser, text or bytes.
+
+        True: it answers a command of the engine, so do not pass it on. Raises InvalidArgument for another kind of value.
+        """
+        payload = message if type(message) is bytes else _payload(message)
         at = self._port.at = _instant(at)
         ours, router = False, self._port.router
         late = router.late_replies
@@ -159,10 +166,13 @@ class SupervisorEngine:
         self._port.claims.due()
         self._runner.feed(TimePassed(at=at, generation=self._runner.generation))
 
-    def outgoing(self) -> list[bytes]:
-        """Take out the messages to send."""
+    def outgoing(self) -> list[str]:
+        """Take out what to send: each string as one text message.
+
+        Do not encode it: Chromium drops the link at a binary message (fact 53).
+        """
         out, self._port.out = self._port.out, []
-        return out
+        return [text.decode() for text in out]
 
     def next_deadline(self) -> Deadline | None:
         """Return when to call `time_passed`, and why; None: not at all."""
@@ -173,24 +183,34 @@ class SupervisorEngine:
 
     # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def request(self, request: Request, at: Moment) -> int:
-        """Feed a request; `answers()` will have its answer under the id that this returns."""
+    def request(self, request: Request | TypedRequest, at: Moment) -> int:
+        """Feed a request; `answers()` will have its answer under the id that this returns.
+
+        Raises InvalidArgument for a typed command that cannot be sent as it is.
+        """
+        request_id = self._last_request + 1
+        plain = self._readers.untyped(request_id, request)
         at = self._port.at = _instant(at)
-        self._last_request += 1
+        self._last_request = request_id
         self._runner.feed(
-            RequestReceived(at=at, generation=self._runner.generation, request_id=self._last_request, request=request)
+            RequestReceived(at=at, generation=self._runner.generation, request_id=request_id, request=plain)
         )
-        return self._last_request
+        return request_id
 
     def cancel(self, request_id: int, at: Moment) -> None:
         """Cancel a request: its answer is no longer needed."""
         at = self._port.at = _instant(at)
+        if request_id not in self._port.answers:
+            self._readers.forget(request_id)
         self._runner.feed(RequestCancelled(at=at, generation=self._runner.generation, request_id=request_id))
 
     def answers(self) -> dict[int, Answer]:
         """Take out the answers so far, by request id."""
         answers, self._port.answers = self._port.answers, {}
-        return answers
+        if not answers:
+            return answers
+        calls = self._runner.state.calls
+        return {request_id: self._readers.read(answer, calls) for request_id, answer in answers.items()}
 
     def changes(self) -> list[Change]:
         """Take out the changes so far."""
@@ -308,4 +328,23 @@ class _Port:
 
 
 def _instant(at: Moment) -> Instant:
-    return at if isinstance(at, Instant) else Instant(mono=at, wall=at)
+    if isinstance(at, Instant):
+        return at
+    if isinstance(at, (int, float)) and -inf < at < inf:  # pyright: ignore[reportUnnecessaryIsInstance] - embedders without a type checker
+        return Instant(mono=at, wall=at)
+    shown = repr(at) if isinstance(at, float) else f"a {type(at).__name__}"
+    raise InvalidArgument(
+        f"A moment must be a finite number of seconds or an Instant, not {shown}; pass the time of your loop's clock."
+    )
+
+
+def _payload(message: Any) -> Payload:
+    """Return a message as the router takes it. Text with a lone surrogate is one that it cannot read."""
+    if isinstance(message, str):
+        return message.encode("utf-8", "surrogatepass")
+    if isinstance(message, (bytes, bytearray, memoryview)):
+        return message  # pyright: ignore[reportUnknownVariableType]
+    raise InvalidArgument(
+        f"A message of the browser must be text or bytes, not a {type(message).__name__}; "
+        "pass it as it came from the socket, not decoded as JSON."
+    )

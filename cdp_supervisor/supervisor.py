@@ -24,8 +24,6 @@ from cdp_core import (
     Subscription,
     TypedCommand,
 )
-from cdp_core.sansio.arguments import typed_params
-from cdp_core.sansio.messages import CommandId, WholeResult
 from cdp_supervisor.driver import Driver
 from cdp_supervisor.errors import AmbiguousTarget, BlockedByDialog, SupervisorStopped, UnknownTarget
 from cdp_supervisor.sansio.changes import Change
@@ -43,10 +41,12 @@ from cdp_supervisor.sansio.requests import (
     RespondToDialog,
     SetPolicy,
     WhenBlocked,
+    evaluation_of,
 )
 from cdp_supervisor.sansio.routing import session_of
 from cdp_supervisor.sansio.state import State
 from cdp_supervisor.sansio.stopping import StopReport
+from cdp_supervisor.sansio.typed_requests import Reader, call_of
 from cdp_supervisor.sansio.view import Snapshot
 
 R = TypeVar("R")
@@ -213,13 +213,9 @@ class Supervisor:
         PageFrozen; UnknownFrame, UnknownTarget, AmbiguousTarget, FrameSharesProcess; ConnectionLost while the link is
         down.
         """
-        parse: Callable[[Json], Any] | None = None
-        if not isinstance(command, str):
-            params = typed_params(command, params) or None
-            parse = _parser(command)
-        request = Call(
-            method=command if isinstance(command, str) else command.method,
-            params=params,
+        request, parse = call_of(
+            command,
+            params,
             frame_id=frame_id,
             target_id=target_id,
             session_id=session_id,
@@ -241,18 +237,17 @@ class Supervisor:
         timeout: float | None = 30.0,  # noqa: ASYNC109
     ) -> Any:
         """Return the value of an expression, as JSON. Raises ScriptFailed if it throws; otherwise as `call`."""
-        params = {
-            "expression": expression,
-            "awaitPromise": await_promise,
-            "userGesture": user_gesture,
-            "returnByValue": True,
-        }
-        request = Call(
-            method="Runtime.evaluate", params=params, frame_id=frame_id, target_id=target_id, timeout=timeout
+        request = evaluation_of(
+            expression,
+            frame_id=frame_id,
+            target_id=target_id,
+            await_promise=await_promise,
+            user_gesture=user_gesture,
+            timeout=timeout,
         )
         return read_evaluation(await self._request_call(request, read_evaluation))
 
-    async def _request_call(self, request: Call, parse: Callable[[Json], Any] | None) -> Json:
+    async def _request_call(self, request: Call, parse: Reader | None) -> Json:
         try:
             return cast("Json", await self._driver.request(request))
         except BlockedByDialog as blocked:
@@ -299,10 +294,3 @@ def _raise_if_ended(state: State) -> None:
         raise SupervisorStopped("stopped")
     if state.link.phase == "gave_up":
         raise SupervisorStopped("gave_up" if state.link.owned else "link_not_owned")
-
-
-def _parser(command: TypedCommand[R]) -> Callable[[Json], R]:
-    def parse(result: Json) -> R:
-        return command.parse(WholeResult(id=CommandId(0), whole=result))
-
-    return parse

@@ -14,19 +14,22 @@ from typing import Any, Final, Literal, get_args
 import attrs
 
 from cdp_core.errors import InvalidArgument
-from cdp_core.sansio.messages import Json, is_object
+from cdp_core.sansio.arguments import describe_kind
+from cdp_core.sansio.messages import Json, TypedCommand, is_object
 from cdp_supervisor.sansio.options import Policy
 
 __all__ = [
     "AskExtension",
     "AwaitCall",
     "Call",
+    "Evaluate",
     "Focus",
     "Recover",
     "Request",
     "RespondToDialog",
     "SetPolicy",
     "Stop",
+    "TypedCall",
     "request_from_json",
     "request_to_json",
 ]
@@ -71,6 +74,8 @@ _OBJECT_OR_NONE: Final = _Kind(
     lambda value: None if value is None else dict(value),
     hide=lambda _value: None,
 )
+_FLAG: Final = _Kind("True or False", (bool,))
+_COMMAND: Final = _Kind("a typed command such as page.navigate(url=…)", (TypedCommand,))
 _SECONDS: Final = _Kind("a number of seconds", (int, float), _number_to_json, _number_from_json)
 _SECONDS_OR_NONE: Final = _Kind(
     "a number of seconds or None", (int, float, type(None)), _number_to_json, _number_from_json
@@ -180,13 +185,70 @@ Request = RespondToDialog | Call | AwaitCall | SetPolicy | Focus | Recover | Ask
 """Any request to a supervisor."""
 
 
+# ── requests whose results are read ───────────────────────────────────────────────────────────────────────────────────
+
+
+@attrs.frozen(kw_only=True)
+class TypedCall(_Checked):
+    """As `Call`, with a typed command; answered with its typed result. For `SupervisorEngine.request`."""
+
+    command: TypedCommand[Any] = _field(_COMMAND)  # noqa: RUF009 - attrs.field behind a function
+    frame_id: str | None = _field(_TEXT_OR_NONE, default=None)
+    target_id: str | None = _field(_TEXT_OR_NONE, default=None)
+    session_id: str | None = _field(_TEXT_OR_NONE, default=None)
+    timeout: float | None = _field(_SECONDS_OR_NONE, default=30.0)
+    when_blocked: str = _field(_TEXT, default="raise")
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if isinstance(self.command, type):  # a class has the same attributes
+            raise InvalidArgument(f"command must be {_COMMAND.what}, not {describe_kind(self.command)}.")
+
+
+@attrs.frozen(kw_only=True)
+class Evaluate(_Checked):
+    """Evaluate an expression; answered with its value, or ScriptFailed. For `SupervisorEngine.request`."""
+
+    expression: str = _field(_TEXT)
+    frame_id: str | None = _field(_TEXT_OR_NONE, default=None)
+    target_id: str | None = _field(_TEXT_OR_NONE, default=None)
+    await_promise: bool = _field(_FLAG, default=True)
+    user_gesture: bool = _field(_FLAG, default=False)
+    timeout: float | None = _field(_SECONDS_OR_NONE, default=30.0)
+
+
+TypedRequest = TypedCall | Evaluate
+"""A request that becomes a `Call` before the state machine gets it (typed_requests.py); it has no JSON form."""
+
+
+def evaluation_of(expression: str, *, await_promise: bool, user_gesture: bool, **where: Any) -> Call:
+    """Return the call of an evaluation; `where` are the other fields of `Call`.
+
+    Its result is for `read_evaluation` (replies.py). Raises InvalidArgument for an expression that is no string.
+    """
+    if not isinstance(expression, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+        raise InvalidArgument(f"expression must be a string, not {type(expression).__name__}.")
+    params = {
+        "expression": expression,
+        "awaitPromise": await_promise,
+        "userGesture": user_gesture,
+        "returnByValue": True,
+    }
+    return Call(method="Runtime.evaluate", params=params, **where)
+
+
 # ── requests as JSON ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 KINDS: Final[Mapping[str, type[Request]]] = {kind.__name__: kind for kind in get_args(Request)}
 
 
 def request_to_json(request: Request, *, private: bool = True) -> Json:
-    """Return a request as JSON, with its class name as `type`; without `private`, contents are left out."""
+    """Return a request as JSON, with its class name as `type`; without `private`, contents are left out.
+
+    Raises InvalidArgument for a value without a JSON form, such as a `TypedCall`.
+    """
+    if KINDS.get(type(request).__name__) is not type(request):
+        raise InvalidArgument(f"Only {', '.join(KINDS)} have a JSON form, not {type(request).__name__}.")
     written: Json = {"type": type(request).__name__}
     for field in attrs.fields(type(request)):
         kind: _Kind = field.metadata["kind"]

@@ -10,12 +10,6 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import os
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -32,12 +26,12 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from cdp_core import BrowserSession, Json, MemoryTransport, PageSession, memory_pair, open_browser_session
 from cdp_core.testing import FakeBrowser, FakeTransport, Script
 from cdp_supervisor import Supervisor, open_supervisor
+from support.one_chromium import running_chromium
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "docs" / "cdp"
 LONGEST_BLOCK = 30.0
 A_DAY = 86_400.0
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 # ── names for the blocks ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -199,42 +193,5 @@ def compile_blocks() -> Callable[[Path], list[CodeType]]:
 @pytest.fixture(scope="session")
 def chromium_url() -> Iterator[str]:
     """The WebSocket address of a Chromium that runs as long as the tests do."""
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if program is None:
-        reason = f"no Chromium: none of {', '.join(BROWSERS)} is on the PATH"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="cards-", ignore_cleanup_errors=True) as profile:
-        with Path(profile, "stderr").open("wb") as errors:
-            browser = subprocess.Popen(
-                [
-                    program,
-                    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-                    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-                    *("--site-per-process", f"--user-data-dir={profile}", "--remote-debugging-port=0"),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                start_new_session=True,
-            )
-        try:
-            port, path = _announced(browser, Path(profile, "DevToolsActivePort"))
-            yield f"ws://127.0.0.1:{port}{path}"
-        finally:
-            os.killpg(browser.pid, signal.SIGKILL)
-            browser.wait()
-
-
-def _announced(browser: subprocess.Popen[bytes], file: Path) -> list[str]:
-    """Return the two lines that Chromium writes once it listens."""
-    for _look in range(300):
-        if file.exists() and len(lines := file.read_text().split()) == 2:
-            return lines
-        if browser.poll() is not None:
-            break
-        time.sleep(0.1)  # no event to wait for: a file appears
-    pytest.fail(
-        f"Chromium did not begin to listen (exit code {browser.poll()}): {file.with_name('stderr').read_text()}"
-    )
+    with running_chromium() as url:
+        yield url

@@ -20,6 +20,7 @@ import pytest
 
 from cdp_core.testing import FakeBrowser, Script, start_fake_browser
 from cdp_core.testing.steps import AddFrame, Answer, Console, Dialog, Popup, ScriptError
+from support.one_chromium import running_chromium
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -104,6 +105,13 @@ def run() -> Run:
         return done
 
     return ran
+
+
+@pytest.fixture(scope="session")
+def chromium_url() -> Iterator[str]:
+    """The WebSocket address of a Chromium that runs as long as the tests do."""
+    with running_chromium() as url:
+        yield url
 
 
 Program = Callable[[str], list[str]]

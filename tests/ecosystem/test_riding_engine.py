@@ -23,6 +23,8 @@ def test_client_and_engine_see_each_event_once_and_only_their_own_replies(
         "paid": "paid",
         "frames": ["https://pay.example/", f"{SHOP}frames", f"{SHOP}near"],
         "sum": 3,
+        "evaluated": 12,
+        "typed": 4,
         "events_alike": True,
         "dialogs": 1,
         "ids_unique": True,

@@ -89,7 +89,7 @@ class RecordedRun:
             self.engine.link_up(self.at)
         for text in self.engine.outgoing():
             if self._end is not None:
-                self._end.receive(text)
+                self._end.receive(text.encode())
         self.answers |= self.engine.answers()
 
     def _deliver(self) -> bool:

@@ -102,7 +102,7 @@ class Supervised:
 
     def take(self) -> list[bytes]:
         self.answers.update(self.engine.answers())
-        return self.engine.outgoing()
+        return [text.encode() for text in self.engine.outgoing()]
 
     def _record_event(self, message: Json) -> None:
         session, params = message.get("sessionId", ""), message.get("params", {})

@@ -18,8 +18,10 @@ from cdp_supervisor import (
     Change,
     DialogOpened,
     DialogView,
+    Evaluate,
     FrameView,
     Health,
+    Instant,
     Note,
     PageGone,
     PageView,
@@ -30,6 +32,7 @@ from cdp_supervisor import (
     StopReport,
     Supervisor,
     SupervisorEngine,
+    TypedCall,
     open_supervisor,
     replay,
 )
@@ -126,7 +129,16 @@ class Counting:
 def replaying() -> None:
     snapshots: Iterator[Snapshot] = replay("t.jsonl", until=2.5, extensions=[Counting()])
     assert_type(next(snapshots), Snapshot)
-    SupervisorEngine(sessions="adopt", extensions=[Counting()])
+    engine = SupervisorEngine(sessions="adopt", extensions=[Counting()])
+    assert_type(engine.outgoing(), list[str])
+    assert_type(engine.receive("{}", 0.0), bool)
+    assert_type(engine.receive(b"{}", Instant(mono=0.0)), bool)
+    assert_type(engine.request(TypedCall(command=page.navigate(url="about:blank")), 0.0), int)
+    assert_type(engine.request(Evaluate(expression="1", frame_id="F"), 0.0), int)
 
+    engine.receive({"id": 1}, 0.0)  # type: ignore[arg-type]
+    engine.request(page.enable(), 0.0)  # type: ignore[arg-type]
+    TypedCall(command="Page.enable")  # type: ignore[arg-type]
+    Evaluate(expression=1)  # type: ignore[arg-type]
     SupervisorEngine(sessions="borrow")  # type: ignore[arg-type]
     SupervisorEngine(extensions=[object()])  # type: ignore[list-item]

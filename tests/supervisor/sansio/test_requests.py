@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cdp_core.bindings import page
 from cdp_core.errors import InvalidArgument
 from cdp_supervisor.errors import InvalidPolicy
 from cdp_supervisor.sansio.options import Policy
@@ -20,12 +21,16 @@ from cdp_supervisor.sansio.requests import (
     AskExtension,
     AwaitCall,
     Call,
+    Evaluate,
     Focus,
     Recover,
     Request,
     RespondToDialog,
     SetPolicy,
     Stop,
+    TypedCall,
+    TypedRequest,
+    evaluation_of,
     request_from_json,
     request_to_json,
 )
@@ -40,9 +45,12 @@ RIGHT: dict[type, dict[str, Any]] = {
     Recover: {"target_id": "T", "remedy": "close"},
     AskExtension: {"extension": "bridge", "question": {"mode": "on"}},
     Stop: {},
+    TypedCall: {"command": page.enable()},
+    Evaluate: {"expression": "1"},
 }
 TEXT, OPTIONAL_TEXT = [None, 5, b"x", ["x"]], [5, b"x", ["x"], True]
 SECONDS = ["3", [3], b"3"]
+FLAG = [None, 0, 1, "yes"]
 WRONG: list[tuple[type, str, Any, list[Any]]] = [
     (RespondToDialog, "action", "a string", TEXT),
     (RespondToDialog, "prompt_text", "a string or None", OPTIONAL_TEXT),
@@ -63,6 +71,18 @@ WRONG: list[tuple[type, str, Any, list[Any]]] = [
     (AskExtension, "extension", "a string", TEXT),
     (AskExtension, "question", "a mapping", [None, "{}", [1]]),
     (Stop, "timeout", "a number of seconds", [None, *SECONDS]),
+    (TypedCall, "command", "a typed command such as page.navigate(url=…)", [None, "Page.enable", {}, page.enable]),
+    (TypedCall, "frame_id", "a string or None", OPTIONAL_TEXT),
+    (TypedCall, "target_id", "a string or None", OPTIONAL_TEXT),
+    (TypedCall, "session_id", "a string or None", OPTIONAL_TEXT),
+    (TypedCall, "timeout", "a number of seconds or None", SECONDS),
+    (TypedCall, "when_blocked", "a string", TEXT),
+    (Evaluate, "expression", "a string", TEXT),
+    (Evaluate, "frame_id", "a string or None", OPTIONAL_TEXT),
+    (Evaluate, "target_id", "a string or None", OPTIONAL_TEXT),
+    (Evaluate, "await_promise", "True or False", FLAG),
+    (Evaluate, "user_gesture", "True or False", FLAG),
+    (Evaluate, "timeout", "a number of seconds or None", SECONDS),
 ]
 EACH_WRONG = [(kind, name, what, value) for kind, name, what, values in WRONG for value in values]
 
@@ -79,7 +99,19 @@ def test_the_type_of_every_field_is_checked() -> None:
     assert fields == {(kind, name) for kind, name, _, _ in WRONG}
 
 
+def test_a_class_is_no_typed_command() -> None:
+    with pytest.raises(InvalidArgument, match=r"^command must be a typed command .*, not the class Command\.$"):
+        TypedCall(command=type(page.enable()))  # type: ignore[arg-type]
+
+
 def test_the_optional_fields_of_a_request_have_defaults() -> None:
+    command = page.enable()
+    assert TypedCall(command=command) == TypedCall(
+        command=command, frame_id=None, target_id=None, session_id=None, timeout=30.0, when_blocked="raise"
+    )
+    assert Evaluate(expression="1") == Evaluate(
+        expression="1", frame_id=None, target_id=None, await_promise=True, user_gesture=False, timeout=30.0
+    )
     assert RespondToDialog(action="accept") == RespondToDialog(action="accept", prompt_text=None, dialog_id=None)
     assert Call(method="Page.enable") == Call(
         method="Page.enable",
@@ -108,9 +140,20 @@ def test_params_may_be_any_mapping() -> None:
 
 
 def test_every_request_has_a_rule() -> None:
-    """Only `Stop` is answered without the table: it is the last request."""
-    assert set(get_args(Request)) == set(RIGHT)
+    """Except `Stop`, the last request, and the typed requests, which become a `Call` before."""
+    assert {*get_args(Request), *get_args(TypedRequest)} == set(RIGHT)
     assert set(get_args(Request)) == {*REQUESTS, Stop}
+
+
+def test_an_evaluation_is_a_call_of_runtime_evaluate_by_value() -> None:
+    call = evaluation_of("1 + 2", await_promise=False, user_gesture=True, frame_id="F", target_id="T", timeout=3.0)
+    params = {"expression": "1 + 2", "awaitPromise": False, "userGesture": True, "returnByValue": True}
+    assert call == Call(method="Runtime.evaluate", params=params, frame_id="F", target_id="T", timeout=3.0)
+
+
+def test_an_expression_is_a_string() -> None:
+    with pytest.raises(InvalidArgument, match=r"^expression must be a string, not int\.$"):
+        evaluation_of(5, await_promise=True, user_gesture=False)  # type: ignore[arg-type]
 
 
 # ── as JSON ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -192,6 +235,16 @@ def test_any_number_of_seconds_survives_its_json(seconds: Any) -> None:
     read = request_from_json(written)
     assert isinstance(read, AwaitCall)
     assert read.timeout == seconds or (math.isnan(seconds) and math.isnan(read.timeout or 0.0))
+
+
+@pytest.mark.parametrize("request_", [Evaluate(expression="secret"), TypedCall(command=page.enable()), 5], ids=repr)
+def test_only_a_request_to_the_state_machine_has_a_json_form(request_: Any) -> None:
+    with pytest.raises(InvalidArgument) as raised:
+        request_to_json(request_)
+    names = "RespondToDialog, Call, AwaitCall, SetPolicy, Focus, Recover, AskExtension, Stop"
+    assert str(raised.value) == f"Only {names} have a JSON form, not {type(request_).__name__}."
+    with pytest.raises(InvalidArgument, match="The type of a request is one of"):
+        request_from_json({"type": type(request_).__name__})
 
 
 def test_private_contents_are_left_out_on_request() -> None:

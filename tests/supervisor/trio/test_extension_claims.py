@@ -24,6 +24,7 @@ from cdp_supervisor.sansio.inputs import (
     SessionOpened,
     Stopping,
 )
+from support.driven_engine import drive
 from support.shop import SHOP
 
 DOCUMENTS = ({"resourceType": "Document"},)
@@ -317,7 +318,7 @@ def adopting(guard: Guard, **options: Any) -> list[Any]:
             engine.receive(payload, 0.0)
         for text in engine.outgoing():
             sent.append(json.loads(text)["method"])
-            end.receive(text)
+            end.receive(text.encode())
     return sent
 
 
@@ -392,12 +393,3 @@ def test_an_engine_needs_the_time_for_a_request_that_is_held() -> None:
     assert fake.truth().paused_requests == ()
     assert guard.kinds() == [FetchPaused, FetchExpired]
     assert any("left a request paused" in note.text for note in engine.notes())
-
-
-def drive(engine: SupervisorEngine, end: Any, at: float = 0.0) -> None:
-    """Pass the messages of both sides on until none is left."""
-    while (inward := end.drain()) or (outward := engine.outgoing()):
-        for payload in inward:
-            engine.receive(payload, at)
-        for text in engine.outgoing() if inward else outward:
-            end.receive(text)

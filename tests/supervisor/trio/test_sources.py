@@ -85,18 +85,21 @@ class PureSupervisor:
         runner = self.engine._runner
         runner.watch(lambda state: self.states.add(runner.view(state)))
 
+    def take(self) -> list[bytes]:
+        return [text.encode() for text in self.engine.outgoing()]
+
     def start(self) -> list[bytes]:
         self.engine.link_up(Instant(mono=0.0))
-        return self.engine.outgoing()
+        return self.take()
 
     def receive(self, payload: bytes, /) -> list[bytes]:
         self.engine.receive(payload, Instant(mono=0.0))
-        return self.engine.outgoing()
+        return self.take()
 
     def ask(self, question: Any, /) -> list[bytes]:
         self.marks.append((len(self.states.seen), self.end.delivered))
         self.engine.request(ASKS[question], Instant(mono=0.0))
-        return self.engine.outgoing()
+        return self.take()
 
 
 def pumped(script: Any, asks: tuple[str, ...], seed: int | None) -> tuple[PureSupervisor, Schedule, tuple[Any, ...]]:
