@@ -27,6 +27,7 @@ from cdp_supervisor.errors import (
     UnknownFrame,
     UnknownTarget,
     UnsupportedBackend,
+    WouldEndBrowser,
 )
 from cdp_supervisor.opening import open_supervisor
 from cdp_supervisor.recording import replay
@@ -141,6 +142,7 @@ __all__ = [
     "UnknownFrame",
     "UnknownTarget",
     "UnsupportedBackend",
+    "WouldEndBrowser",
     "open_supervisor",
     "replay",
 ]

@@ -157,6 +157,18 @@ class PageFrozen(SupervisorError):
         )
 
 
+class WouldEndBrowser(SupervisorError):
+    """The command would end the whole browser, because of the state of its page; `force=True` sends it all the same."""
+
+    def __init__(self, target_id: str, *, method: str, shown: str = "") -> None:
+        self.target_id = target_id
+        self.method = method
+        super().__init__(
+            f"{method} was not sent to page {shown or target_id[:8]}, since it would end the whole browser: a frame of the "
+            "page was removed under its open dialog; leave the page alone, and open another one, or pass force=True."
+        )
+
+
 class CallTimedOut(SupervisorError, TimeoutError):
     """A call was not answered in time: also a builtin `TimeoutError`. `health` is the health of its page."""
 

@@ -162,9 +162,12 @@ class Supervisor:
         """Set the policy for dialogs, also for those that are open."""
         await self._driver.request(SetPolicy(policy=policy))
 
-    async def recover(self, target_id: str, remedy: Remedy) -> None:
-        """Free a page that a dialog or an endless script blocks; an unanswerable dialog lists its remedies."""
-        await self._driver.request(Recover(target_id=target_id, remedy=remedy))
+    async def recover(self, target_id: str, remedy: Remedy, *, force: bool = False) -> None:
+        """Free a page that a dialog or an endless script blocks; an unanswerable dialog lists its remedies.
+
+        Raises WouldEndBrowser for a page whose health is `fragile`, unless `force`.
+        """
+        await self._driver.request(Recover(target_id=target_id, remedy=remedy, force=force))
 
     # ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -179,6 +182,7 @@ class Supervisor:
         session_id: str | None = None,
         timeout: float | None = 30.0,  # noqa: ASYNC109
         when_blocked: WhenBlocked = "raise",
+        force: bool = False,
     ) -> R: ...
     @overload
     async def call(
@@ -192,6 +196,7 @@ class Supervisor:
         session_id: str | None = None,
         timeout: float | None = 30.0,  # noqa: ASYNC109
         when_blocked: WhenBlocked = "raise",
+        force: bool = False,
     ) -> Json: ...
     async def call(
         self,
@@ -204,13 +209,14 @@ class Supervisor:
         session_id: str | None = None,
         timeout: float | None = 30.0,  # noqa: ASYNC109 - the state machine can explain it
         when_blocked: WhenBlocked = "raise",
+        force: bool = False,
     ) -> Any:
         """Send a command to a frame, a target, a session, or the focused page, once; it is never sent again.
 
         A command that runs in a frame's execution context waits, within its timeout, until the frame has one.
 
         Raises CommandRefused; BlockedByDialog, with a `call` that waits for the end; CallTimedOut, with the reason;
-        PageFrozen; UnknownFrame, UnknownTarget, AmbiguousTarget, FrameSharesProcess; ConnectionLost while the link is
+        PageFrozen; WouldEndBrowser, unless `force`; UnknownFrame, UnknownTarget, AmbiguousTarget, FrameSharesProcess; ConnectionLost while the link is
         down.
         """
         request, parse = call_of(
@@ -221,6 +227,7 @@ class Supervisor:
             session_id=session_id,
             timeout=timeout,
             when_blocked=when_blocked,
+            force=force,
         )
         result: Json = await self._request_call(request, parse)
         return result if parse is None else parse(result)

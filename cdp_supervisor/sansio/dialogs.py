@@ -24,7 +24,7 @@ from cdp_supervisor.errors import (
     DialogAnswerRefused,
     DialogUnanswerable,
 )
-from cdp_supervisor.sansio import changes
+from cdp_supervisor.sansio import changes, freeing
 from cdp_supervisor.sansio.deadlines import Key
 from cdp_supervisor.sansio.dialog_table import TABLE, Move, Trigger, remedies
 from cdp_supervisor.sansio.dialog_view import view_dialog
@@ -281,7 +281,8 @@ def due(transition: Transition, dialog_id: str) -> None:
 def settle_for_stop(transition: Transition) -> None:
     """Answer every open dialog: one that no remaining session saw open blocks its page for ever (fact 4)."""
     for dialog in pending(transition):
-        if dialog.phase == "open":
+        page = transition.page(dialog.target_id)
+        if dialog.phase == "open" and page is not None and page.fragile is None:
             _answer_for_stop(transition, dialog)
 
 
@@ -318,8 +319,9 @@ def _schedule(transition: Transition, dialog: Dialog, policy: str) -> float | No
 
 
 def _answer_by_policy(transition: Transition, dialog: Dialog, policy: str) -> None:
-    """Answer a dialog now, unless the policy waits for a caller to do so."""
-    if transition.state.scope.observing:
+    """Answer a dialog now, unless the policy waits for a caller to do so, or an answer would end the browser."""
+    page = transition.page(dialog.target_id)
+    if transition.state.scope.observing or page is None or page.fragile is not None:
         return
     if transition.state.stopping is not None:
         _answer_for_stop(transition, dialog)
@@ -409,12 +411,20 @@ def _make_unanswerable(transition: Transition, page: Page, dialog: Dialog, move:
             ),
         )
     put(transition, unanswerable)
+    if move.unanswerable == "page_inactive" and _is_freed_at_once(transition, dialog):
+        freeing.begin(transition, transition.current(page))
     if dialog.phase != "unanswerable":
         transition.note("warning", "a dialog became unanswerable", dialog=dialog.id, why=move.unanswerable)
         _schedule_overdue(transition, unanswerable)
     session_id = transition.process_of(page, dialog.frame_id)
     if move.probe and session_id is not None:
         transition.send(session_id, "Runtime.evaluate", {"expression": "0"}, purpose="probe", page_id=page.id)
+
+
+def _is_freed_at_once(transition: Transition, dialog: Dialog) -> bool:
+    state = transition.state
+    automatic = not state.scope.observing and state.policy.of(dialog.type) != "must_respond"
+    return dialog.native and dialog.via == "native" and (automatic or state.stopping is not None)
 
 
 def _schedule_overdue(transition: Transition, dialog: Dialog) -> None:
@@ -439,6 +449,7 @@ def _settle(transition: Transition, page: Page, dialog: Dialog, closed_by: str, 
     page = transition.put_page(
         replace(page, dialogs=left, recent=recent, remedy_pending=page.remedy_pending and bool(left))
     )
+    freeing.settled(transition, page)
     transition.count(f"closed_by_{closed_by}")
     transition.publish(changes.DialogClosed(dialog_id=ended.id, target_id=page.id, closed_by=closed_by, reason=reason))
     for request_id in dialog.request_ids:

@@ -29,7 +29,7 @@ from cdp_core.sansio import load_state
 from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import Json, SessionId
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.sansio import changes, dialogs
+from cdp_supervisor.sansio import changes, dialogs, freeing
 from cdp_supervisor.sansio.event_params import (
     ContextCreatedParams,
     ContextDestroyedParams,
@@ -107,7 +107,9 @@ def navigated(transition: Transition, page: Page, session_id: SessionId, params:
     transition.publish(changes.FrameNavigated(frame_id=frame_id, target_id=page.id))
     if frame_id == page.id:
         current = transition.current(page)
-        transition.put_page(replace(current, url=current.frames[frame_id].url, crashed=None))
+        transition.put_page(
+            replace(current, url=current.frames[frame_id].url, crashed=None, pending_url="", fragile=None)
+        )
     return restored
 
 
@@ -351,6 +353,8 @@ def _kept_from_old_document(transition: Transition, page: Page, loader: str) -> 
 def _drop(transition: Transition, page: Page, frame_ids: list[str], reason: str) -> Page:
     if not frame_ids:
         return page
+    if page.dialogs and reason == "frame_gone" and _was_asking(transition, page, frame_ids):
+        page = freeing.make_fragile(transition, page)
     frames, children, contexts = page.frames, page.children, page.contexts
     dropped: list[str] = []
     for frame_id in frame_ids:
@@ -372,6 +376,18 @@ def _drop(transition: Transition, page: Page, frame_ids: list[str], reason: str)
         return page
     dialogs.frame_gone(transition, page, dropped, reason if reason != "navigation" else "frame_gone")
     return transition.current(page)
+
+
+def _was_asking(transition: Transition, page: Page, frame_ids: list[str]) -> bool:
+    """True if a dialog with a window is open on one of these frames, which are out of process (fact 63)."""
+    return any(
+        dialog.native
+        and dialog.via == "native"
+        and dialog.phase != "closed"
+        and dialog.frame_id in frame_ids
+        and transition.process_of(page, dialog.frame_id) != page.session_id
+        for dialog in page.dialogs
+    )
 
 
 def put(transition: Transition, page: Page, frame: Frame) -> Page:

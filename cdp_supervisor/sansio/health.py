@@ -20,7 +20,7 @@ class Health:
     """The state of a page in one word, why in one sentence, and since when (wall time)."""
 
     state: str
-    """`ok`, `navigating`, `busy`, `frame_busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached`
+    """`ok`, `fragile`, `navigating`, `busy`, `frame_busy`, `blocked_by_dialog`, `blocked`, `frame_blocked`, `crashed`, `detached`
     or `link_down`.
     """
     why: str
@@ -50,6 +50,11 @@ def view_health(state: State, page: Page) -> Health:
     if is_navigating(page):
         why = "a navigation of it is in flight: it answers when the new document is there, or after Page.stopLoading"
         return Health(state="navigating", why=why, since=_main_load(page).since)
+    return _health_of_answers(state, page, page.session_id)
+
+
+def _health_of_answers(state: State, page: Page, own: SessionId) -> Health:
+    """Return the health of a page on which nothing is open, by what it answers."""
     if page.blocked is not None:
         why = "it does not answer: a dialog whose opening was not seen, or a script that does not end"
         return Health(state="blocked", why=why, since=page.blocked.wall)
@@ -60,12 +65,18 @@ def view_health(state: State, page: Page) -> Health:
             f"a frame of it{frame} does not answer: a dialog whose opening was not seen, or a script that does not end"
         )
         return Health(state="frame_blocked", why=why, since=since.wall)
-    if page.session_id in page.busy_sessions:
-        return Health(state="busy", why=_why_busy(state, page), since=page.busy_sessions[page.session_id].wall)
+    if own in page.busy_sessions:
+        return Health(state="busy", why=_why_busy(state, page), since=page.busy_sessions[own].wall)
     if page.busy_sessions:
         session_id, since = min(page.busy_sessions.items(), key=lambda each: (each[1].mono, each[0]))
         why = f"a frame of it{_frame_on(state, session_id)} does not answer: a script that does not end keeps it busy"
         return Health(state="frame_busy", why=why, since=since.wall)
+    if page.fragile is not None:
+        why = (
+            "a frame was removed under its open dialog: the next dialog, navigation or close of this page ends the whole "
+            "browser; leave it alone, and open another page"
+        )
+        return Health(state="fragile", why=why, since=page.fragile.wall)
     return Health(state="ok", why="nothing is known to stop it", since=None)
 
 

@@ -23,7 +23,7 @@ from immutables import Map
 from cdp_core.sansio.messages import BrowserContextId, Json, Refusal, Result, SessionId, TargetId
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.sansio import changes, dialogs, effects, frames, loading
+from cdp_supervisor.sansio import changes, dialogs, effects, frames, freeing, loading
 from cdp_supervisor.sansio.event_params import member, members, text
 from cdp_supervisor.sansio.health import is_navigating
 from cdp_supervisor.sansio.inputs import SessionClosed, SessionOpened
@@ -338,6 +338,7 @@ def page_gone(transition: Transition, page: Page, reason: str) -> None:
     dialogs.target_gone(transition, page)
     page = transition.current(page)
     transition.cancel(("target", page.id))
+    freeing.gone(transition, page)
     state = transition.state
     default_page = state.focus or state.only_page
     kept: tuple[Dialog, ...] = (*state.departed, *page.recent)[-state.limits.recent_dialogs :]
@@ -453,7 +454,8 @@ def link_lost(transition: Transition) -> None:
     for page in tuple(transition.state.pages.values()):
         dialogs.link_or_session_lost(transition, page)
         page = transition.current(page)  # noqa: PLW2901 - the same page after the change above
-        cleared = replace(page, session_id=None, blocked=None, stale=True, remedy_pending=False)
+        transition.cancel(("free", page.id))
+        cleared = replace(page, session_id=None, blocked=None, stale=True, remedy_pending=False, freed_by="")
         transition.put_page(
             replace(
                 cleared,

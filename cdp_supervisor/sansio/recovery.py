@@ -10,7 +10,7 @@ from typing import Any, Final
 from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.messages import Json, SessionId, TargetId
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget
+from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget, WouldEndBrowser
 from cdp_supervisor.sansio.dialog_table import REMEDIES, remedies
 from cdp_supervisor.sansio.event_params import shown_page
 from cdp_supervisor.sansio.focus import page_ids
@@ -32,6 +32,9 @@ def recover(transition: Transition, received: RequestReceived, request: Recover)
     elif transition.state.scope.observing:
         wrong = "This supervisor only observes; open one without .observed() to free a page."
         transition.answer(received.request_id, error=InvalidArgument(wrong))
+    elif page.fragile is not None and not request.force:
+        error = WouldEndBrowser(page.id, method=f"The remedy {request.remedy!r}", shown=shown_page(page))
+        transition.answer(received.request_id, error=error)
     elif useless is not None:
         transition.answer(received.request_id, error=useless)
     elif (page.session_id is None and request.remedy != "close") or transition.state.link.phase != "up":

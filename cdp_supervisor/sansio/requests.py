@@ -74,8 +74,8 @@ _OBJECT_OR_NONE: Final = _Kind(
     lambda value: None if value is None else dict(value),
     hide=lambda _value: None,
 )
-_FLAG: Final = _Kind("True or False", (bool,))
 _COMMAND: Final = _Kind("a typed command such as page.navigate(url=…)", (TypedCommand,))
+_FLAG: Final = _Kind("True or False", (bool,))
 _SECONDS: Final = _Kind("a number of seconds", (int, float), _number_to_json, _number_from_json)
 _SECONDS_OR_NONE: Final = _Kind(
     "a number of seconds or None", (int, float, type(None)), _number_to_json, _number_from_json
@@ -134,6 +134,7 @@ class Call(_Checked):
     session_id: str | None = _field(_TEXT_OR_NONE, default=None)
     timeout: float | None = _field(_SECONDS_OR_NONE, default=30.0)
     when_blocked: str = _field(_TEXT, default="raise")
+    force: bool = _field(_FLAG, default=False)
 
 
 @attrs.frozen(kw_only=True)
@@ -164,6 +165,7 @@ class Recover(_Checked):
 
     target_id: str = _field(_TEXT)
     remedy: str = _field(_TEXT)
+    force: bool = _field(_FLAG, default=False)
 
 
 @attrs.frozen(kw_only=True)
@@ -198,6 +200,7 @@ class TypedCall(_Checked):
     session_id: str | None = _field(_TEXT_OR_NONE, default=None)
     timeout: float | None = _field(_SECONDS_OR_NONE, default=30.0)
     when_blocked: str = _field(_TEXT, default="raise")
+    force: bool = _field(_FLAG, default=False)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()

@@ -22,6 +22,7 @@ from cdp_supervisor.errors import (
     PageFrozen,
     UnknownFrame,
     UnknownTarget,
+    WouldEndBrowser,
 )
 from cdp_supervisor.sansio.event_params import shown_page, site_of
 from cdp_supervisor.sansio.focus import page_ids
@@ -55,6 +56,7 @@ ANSWERED_BY_BROWSER: Final = frozenset(
 BROWSER_DOMAINS: Final = ("Browser", "Target", "SystemInfo", "Tethering")
 """Domains that go to the root session if a call names no frame, target or session."""
 CONTEXT_METHODS: Final = frozenset(("Runtime.evaluate", "Runtime.callFunctionOn"))
+CLOSE_TARGET: Final = "Target.closeTarget"
 HANDLE_DIALOG: Final = "Page.handleJavaScriptDialog"
 NAVIGATIONS: Final = frozenset(("Page.navigate", "Page.reload", "Page.navigateToHistoryEntry", "Page.close"))
 ENDED_BY_BEFOREUNLOAD: Final = frozenset(("Page.navigate", "Page.navigateToHistoryEntry"))
@@ -178,35 +180,56 @@ def _route_of_frame(transition: Transition, request: Call, page: Page, frame: Fr
 def check_not_blocked(transition: Transition, request: Call, route: Route) -> None:
     """Raise the error of a call that cannot be answered now: a dialog or a crash blocks its page."""
     page = route.page
+    if not request.force:
+        _check_not_fragile(transition, request.method, page or _closed_by(transition, request))
     if page is None:
         return
     if request.method in NAVIGATIONS:
-        dialog_ids = dialogs_without_window(transition, page, route.session_id)
-        if request.method in ENDED_BY_BEFOREUNLOAD:
-            dialog_ids += tuple(
-                each.id for each in page.dialogs if each.type == "beforeunload" and each.phase == "open"
-            )
-        if dialog_ids:
-            raise BlockedByDialog(dialog_ids, method=request.method)
+        _check_navigation(transition, page, request, route)
     elif page.crashed is not None and page.session_id == route.session_id:
         _check_crashed(page, request)
-        return
+    elif request.when_blocked == "raise" and not route.by_browser:
+        _check_answers(transition, page, request, route)
+
+
+def _check_navigation(transition: Transition, page: Page, request: Call, route: Route) -> None:
+    """Raise BlockedByDialog for a navigation that a dialog would keep from its end."""
+    dialog_ids = dialogs_without_window(transition, page, route.session_id)
+    if request.method in ENDED_BY_BEFOREUNLOAD:
+        dialog_ids += tuple(each.id for each in page.dialogs if each.type == "beforeunload" and each.phase == "open")
+    if dialog_ids:
+        raise BlockedByDialog(dialog_ids, method=request.method)
+
+
+def _check_answers(transition: Transition, page: Page, request: Call, route: Route) -> None:
+    """Raise the error of a call to a renderer that a dialog stops, or that has not answered."""
     if not page.dialogs and page.blocked is None and not page.blocked_sessions:
-        return
-    if route.by_browser:
         return
     stopping = tuple(
         dialog.id
         for dialog in page.dialogs
         if dialog.phase != "closed" and dialog_blocks(transition, page, dialog, route.session_id)
     )
-    if stopping and request.when_blocked == "raise":
+    if stopping:
         raise BlockedByDialog(stopping, method=request.method)
     blocked = None if route.session_id is None else page.blocked_sessions.get(route.session_id)
     since = page.blocked if route.session_id == page.session_id else blocked
-    if since is not None and request.when_blocked == "raise":
+    if since is not None:
         why = view_health(transition.state, page).why
         raise PageFrozen(page.id, since=since.wall, why=why, shown=shown_page(page))
+
+
+def _closed_by(transition: Transition, request: Call) -> Page | None:
+    """Return the page that a `Target.closeTarget` names."""
+    target_id = (request.params or {}).get("targetId") if request.method == CLOSE_TARGET else None
+    return transition.page(TargetId(target_id)) if isinstance(target_id, str) else None
+
+
+def _check_not_fragile(transition: Transition, method: str, page: Page | None) -> None:
+    """Raise WouldEndBrowser for a navigation or a close of a fragile page (fact 63)."""
+    if page is not None and page.fragile is not None and (method in NAVIGATIONS or method == CLOSE_TARGET):
+        transition.count("commands_that_would_end_the_browser")
+        raise WouldEndBrowser(page.id, method=method, shown=shown_page(page))
 
 
 def _check_crashed(page: Page, request: Call) -> None:

@@ -149,6 +149,16 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     """True until its frame tree was read on this link."""
     remedy_pending: bool = False
     """True while a command of ours that ends its dialogs is under way: a navigation or a remedy."""
+    pending_url: str = ""
+    """The address of the main frame's navigation in flight; empty if there is none."""
+    pending_post: bool = False
+    """True if that navigation submits a form with POST."""
+    requested: tuple[str, bool] = ("", False)
+    """The address that the page last asked to be navigated to, and whether by a form with POST."""
+    freed_by: str = ""
+    """How it is being freed from a dialog that would end the browser."""
+    fragile: Instant | None = None
+    """Since when its next dialog or navigation would end the browser."""
 
 
 class Attachment(Struct, frozen=True, kw_only=True, gc=False):
@@ -298,6 +308,8 @@ class State(Struct, frozen=True, kw_only=True):
     last_page: int = 0
     stopping: int | None = None
     """The id of the `Stop` request, while it is under way."""
+    freed: tuple[str, ...] = ()
+    """Pages that were freed from a dialog that would have ended the browser, and how."""
     totals: Map[str, int] = Map()
     extensions: tuple[HostedExtension, ...] = ()
     extension_events: frozenset[str] = frozenset()

@@ -38,6 +38,7 @@ from cdp_supervisor.sansio import (
     extensions,
     focus,
     frames,
+    freeing,
     link,
     loading,
     pages,
@@ -289,6 +290,7 @@ EVENTS: Final[dict[str, Callable[[Transition, Event], None]]] = {
     "Page.frameNavigated": _page_rule(FrameNavigatedParams, _navigated),
     "Page.navigatedWithinDocument": _page_rule(NavigatedWithinDocumentParams, frames.navigated_within),
     **dict.fromkeys(LOAD_EVENTS, loading.loading),
+    "Page.frameRequestedNavigation": loading.requested,
     "Runtime.executionContextCreated": _page_rule(ContextCreatedParams, frames.context_created),
     "Runtime.executionContextDestroyed": _page_rule(ContextDestroyedParams, frames.context_destroyed),
     "Runtime.executionContextsCleared": _page_rule(
@@ -359,6 +361,7 @@ ENDS: Final[dict[str, Callable[[Transition, Ticket, int, Any], None]]] = {
     "reopen": pages.reopen_ended,
     "targets": _targets_received,
     "extension": extensions.replied,
+    "look": freeing.looked,
 }
 """Purpose of a ticket → rule for the end of its command. For other purposes any reply is enough."""
 
@@ -438,6 +441,7 @@ DUE: Final[dict[str, Callable[[Transition, Any], None]]] = {
     "keepalive": lambda transition, _name: link.keepalive_due(transition),
     "redial": lambda transition, _name: link.redial(transition),
     "extension": extensions.due,
+    "free": freeing.due,
     "stop": lambda _transition, _name: None,
     "extensions": lambda _transition, _name: None,
 }

@@ -7,7 +7,8 @@ from immutables import Map
 
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import SupervisorStopped
-from cdp_supervisor.sansio import calls, dialogs, effects, extensions, recovery
+from cdp_supervisor.sansio import calls, dialogs, effects, extensions, freeing, recovery
+from cdp_supervisor.sansio.event_params import shown_page
 from cdp_supervisor.sansio.inputs import RequestReceived
 from cdp_supervisor.sansio.options import is_time
 from cdp_supervisor.sansio.requests import Stop
@@ -17,9 +18,11 @@ from cdp_supervisor.sansio.transition import Transition
 
 @attrs.frozen(kw_only=True)
 class StopReport:
-    """What a supervisor left unsettled when it stopped, one short text each; empty if nothing is left."""
+    """What a supervisor left unsettled when it stopped, and which pages it had to free: one short text each."""
 
     left: tuple[str, ...] = ()
+    freed: tuple[str, ...] = ()
+    """Pages with a dialog that would have ended the browser when the supervisor left, and what was lost."""
 
 
 def begin(transition: Transition, received: RequestReceived, request: Stop) -> None:
@@ -28,6 +31,7 @@ def begin(transition: Transition, received: RequestReceived, request: Stop) -> N
     if transition.state.link.phase == "up":
         if not transition.state.scope.observing:
             dialogs.settle_for_stop(transition)
+        freeing.begin_all(transition)
         extensions.stop(transition)
         transition.schedule(("extensions", ""), extensions.STOP_SECONDS, "extensions may still send")
     transition.schedule(("stop", ""), request.timeout if is_time(request.timeout) else 0.0, "stopping has a time limit")
@@ -38,7 +42,7 @@ def go_on(transition: Transition) -> None:
     state = transition.state
     if state.link.phase == "up" and ("stop", "") in state.deadline_of and _is_settling(state):
         return
-    report = StopReport(left=tuple(_left(state)))
+    report = StopReport(left=tuple(_left(state)), freed=state.freed)
     for dialog in _dialogs(state):
         for request_id in dialog.request_ids:
             transition.answer(request_id, error=SupervisorStopped("stopped"))
@@ -61,9 +65,11 @@ def go_on(transition: Transition) -> None:
 
 def _is_settling(state: State) -> bool:
     """True while a dialog is being closed, a session being opened, or a reply to an extension due."""
-    purposes = ("reopen", "extension") if ("extensions", "") in state.deadline_of else ("reopen",)
-    return any(dialog.phase in ("answering", "answered", "closed") for dialog in _dialogs(state)) or any(
-        ticket.purpose in purposes for ticket in state.tickets.values()
+    purposes = ("reopen", "look", "extension") if ("extensions", "") in state.deadline_of else ("reopen", "look")
+    return (
+        any(("free", page.id) in state.deadline_of for page in state.pages.values() if page.freed_by)
+        or any(dialog.phase in ("answering", "answered", "closed") for dialog in _dialogs(state))
+        or any(ticket.purpose in purposes for ticket in state.tickets.values())
     )
 
 
@@ -72,6 +78,11 @@ def _left(state: State) -> list[str]:
     left = [] if state.link.phase == "up" else [f"the link is {state.link.phase}"]
     still_open = sorted((each for each in _dialogs(state) if each.phase != "closed"), key=lambda each: each.number)
     left += [_describe_open_dialog(dialog) for dialog in still_open]
+    left += [
+        f"page {shown_page(page)} is left as it is: a dialog or a navigation of it would end the browser"
+        for page in state.pages.values()
+        if page.fragile is not None
+    ]
     left += [
         f"page {page.id[:8]} ({'blocked' if page.blocked is not None else 'one of its frames is blocked'})"
         for page in state.pages.values()

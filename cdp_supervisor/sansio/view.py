@@ -79,6 +79,9 @@ class PageView:
 
     target_id: TargetId
     url: str
+    """The address of the document that it shows."""
+    pending_url: str
+    """The address of a navigation in flight; empty if there is none."""
     title: str
     opener_id: TargetId | None
     context_id: BrowserContextId | None
@@ -121,6 +124,7 @@ class PageView:
         return {
             "target_id": self.target_id,
             "url": self.url,
+            "pending_url": self.pending_url,
             "title": self.title,
             "opener_id": self.opener_id,
             "context_id": self.context_id,
@@ -318,6 +322,7 @@ def _view_page(state: State, page: Page) -> PageView:
     return PageView(
         target_id=page.id,
         url=page.url,
+        pending_url=page.pending_url,
         title=page.title,
         opener_id=page.opener_id,
         context_id=page.context_id,

@@ -621,7 +621,10 @@ def test_a_run_recorded_under_former_names_still_replays() -> None:
     snapshots = list(replay(stored))
     expected = json.loads(stored.with_suffix(".json").read_text())
     assert len(snapshots) == 26
-    assert without_sentences(json.loads(json.dumps(snapshots[-1].to_dict(full=True)))) == expected
+    shown = without_sentences(json.loads(json.dumps(snapshots[-1].to_dict(full=True))))
+    for page in shown["pages"]:
+        assert page.pop("pending_url") == ""  # a field that is newer than the recording
+    assert shown == expected
 
 
 def without_sentences(shown: Any) -> Any:

@@ -371,14 +371,17 @@ def test_a_second_dialog_with_a_window_is_held_until_it_is_known_which_one_is_le
     assert fold.sent(HANDLE).params == {"accept": True}
 
 
-def test_a_held_dialog_is_released_when_the_older_one_ends() -> None:
+def test_a_held_dialog_is_released_when_the_older_one_ends_and_not_answered_on_a_fragile_page() -> None:
+    """Fact 63: an answer would end the browser."""
     fold = with_frame(policy=Policy({"confirm": "auto_accept"}))
     fold.opening("F", type="alert")
     fold.opening("P")
     assert fold.dialog("d-2").phase == "open"
     fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
-    assert fold.dialog("d-2").phase == "answering"
+    assert fold.dialog("d-2").phase == "open"
     assert not fold.dialog("d-2").held
+    assert fold.page().fragile is not None
+    assert not fold.all_sent(HANDLE)
 
 
 def test_a_held_dialog_is_not_released_when_a_newer_one_ends() -> None:

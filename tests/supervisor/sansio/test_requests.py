@@ -62,12 +62,14 @@ WRONG: list[tuple[type, str, Any, list[Any]]] = [
     (Call, "session_id", "a string or None", OPTIONAL_TEXT),
     (Call, "timeout", "a number of seconds or None", SECONDS),
     (Call, "when_blocked", "a string", TEXT),
+    (Call, "force", "True or False", FLAG),
     (AwaitCall, "call_id", "a string", TEXT),
     (AwaitCall, "timeout", "a number of seconds or None", SECONDS),
     (SetPolicy, "policy", "a Policy", [None, "auto_accept", {"alert": "auto_accept"}]),
     (Focus, "target_id", "a string or None", OPTIONAL_TEXT),
     (Recover, "target_id", "a string", TEXT),
     (Recover, "remedy", "a string", TEXT),
+    (Recover, "force", "True or False", FLAG),
     (AskExtension, "extension", "a string", TEXT),
     (AskExtension, "question", "a mapping", [None, "{}", [1]]),
     (Stop, "timeout", "a number of seconds", [None, *SECONDS]),
@@ -77,6 +79,7 @@ WRONG: list[tuple[type, str, Any, list[Any]]] = [
     (TypedCall, "session_id", "a string or None", OPTIONAL_TEXT),
     (TypedCall, "timeout", "a number of seconds or None", SECONDS),
     (TypedCall, "when_blocked", "a string", TEXT),
+    (TypedCall, "force", "True or False", FLAG),
     (Evaluate, "expression", "a string", TEXT),
     (Evaluate, "frame_id", "a string or None", OPTIONAL_TEXT),
     (Evaluate, "target_id", "a string or None", OPTIONAL_TEXT),
@@ -166,6 +169,7 @@ VALUES = {
     "a mapping or None": st.none() | st.dictionaries(TEXTS, st.integers(), max_size=2),
     "a number of seconds": st.integers() | st.floats(allow_nan=False),
     "a number of seconds or None": st.none() | st.integers() | st.floats(allow_nan=False),
+    "True or False": st.booleans(),
     "a Policy": st.sampled_from(
         [Policy(), Policy({"alert": "auto_accept"}, prompt_text="secret"), Policy.unattended()]
     ),
@@ -216,7 +220,10 @@ def test_changed_json_is_a_request_or_refused(request: Request, where: int, odd:
         (5, "A request is a JSON object, not int."),
         ({}, "The type of a request is one of RespondToDialog, Call, AwaitCall, SetPolicy, Focus, Recover,"),
         ({"type": "Focus", "target": "T"}, "Focus has no field 'target'; its fields are target_id."),
-        ({"type": "Recover", "target_id": "T"}, "Recover needs the field 'remedy'; its fields are target_id, remedy."),
+        (
+            {"type": "Recover", "target_id": "T"},
+            "Recover needs the field 'remedy'; its fields are target_id, remedy, force.",
+        ),
         ({"type": "Recover", "target_id": 5, "remedy": "close"}, "target_id must be a string, not int."),
     ],
 )

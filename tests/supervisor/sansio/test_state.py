@@ -186,7 +186,7 @@ def test_two_extensions_with_the_same_name_are_refused() -> None:
 NONEMPTY_DEFAULTS: dict[type, dict[str, Any]] = {
     LinkState: {"phase": "connecting", "since": NOWHEN, "owned": True},
     Frame: {"load": LoadState()},
-    Page: {"stale": True, "early_load": LoadState()},
+    Page: {"stale": True, "early_load": LoadState(), "requested": ("", False)},
     Dialog: {"phase": "open", "via": "native", "closed": NOWHEN},
     State: {"generation": 1, "link": LinkState()},
 }
