@@ -160,6 +160,17 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
+def shell() -> str:
+    """The path of headless-shell; if it is not installed, the test is skipped, or fails when CI is set."""
+    found = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chrome-headless-shell"))), None)
+    if found is None and os.environ.get("CI"):
+        pytest.fail("headless-shell is not installed; CI is set, so the tests against it must run", pytrace=False)
+    if found is None:
+        pytest.skip("headless-shell is not installed (Debian: chromium-headless-shell)")
+    return found
+
+
+@pytest.fixture(scope="session")
 def prepare(chromium: str) -> Callable[..., AbstractAsyncContextManager[Chromium]]:
     """A function that prepares a browser, on a new profile, for the length of a block.
 

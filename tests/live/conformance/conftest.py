@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,17 +48,6 @@ async def last_scenario(request: pytest.FixtureRequest, launch: Any, site: Site)
             return await run_real(scenario, chromium.url, site, number)
 
     return Scenario(request.node.name, lambda scenario: judge(scenario, site, run))
-
-
-@pytest.fixture(scope="session")
-def shell() -> str:
-    """The path of headless-shell; if it is not installed, the test is skipped, or fails when CI is set."""
-    found = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chrome-headless-shell"))), None)
-    if found is None and os.environ.get("CI"):
-        pytest.fail("headless-shell is not installed; CI is set, so the tests against it must run", pytrace=False)
-    if found is None:
-        pytest.skip("headless-shell is not installed (Debian: chromium-headless-shell)")
-    return found
 
 
 @pytest.fixture(scope="module")
