@@ -158,7 +158,7 @@ class PageFrozen(SupervisorError):
 
 
 class WouldEndBrowser(SupervisorError):
-    """The command would end the whole browser, because of the state of its page; `force=True` sends it all the same."""
+    """The command would end the whole browser; `force=True` sends it all the same."""
 
     def __init__(self, target_id: str, *, method: str, shown: str = "") -> None:
         self.target_id = target_id

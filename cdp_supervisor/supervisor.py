@@ -68,8 +68,16 @@ class BlockedCall:
         self.method = method
 
     async def wait(self, *, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - the state machine can explain it
-        """Return the result, once. Raises the error of the call; after CallTimedOut, it can be awaited again."""
-        result: Json = await self._driver.request(AwaitCall(call_id=self.call_id, timeout=timeout))
+        """Return the result, once. Raises the error of the call.
+
+        Raises BlockedByDialog at the next dialog of the same call. After that, or after CallTimedOut, it can be awaited
+        again.
+        """
+        try:
+            result: Json = await self._driver.request(AwaitCall(call_id=self.call_id, timeout=timeout))
+        except BlockedByDialog as blocked:
+            blocked.call = self
+            raise
         return result if self._parse is None else self._parse(result)
 
     def __repr__(self) -> str:
@@ -242,6 +250,7 @@ class Supervisor:
         await_promise: bool = True,
         user_gesture: bool = False,
         timeout: float | None = 30.0,  # noqa: ASYNC109
+        when_blocked: WhenBlocked = "raise",
     ) -> Any:
         """Return the value of an expression, as JSON. Raises ScriptFailed if it throws; otherwise as `call`."""
         request = evaluation_of(
@@ -251,6 +260,7 @@ class Supervisor:
             await_promise=await_promise,
             user_gesture=user_gesture,
             timeout=timeout,
+            when_blocked=when_blocked,
         )
         return read_evaluation(await self._request_call(request, read_evaluation))
 

@@ -15,7 +15,7 @@ from cdp_core.errors import CdpError, InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.messages import Result
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownCall
-from cdp_supervisor.sansio.health import is_navigating, view_health
+from cdp_supervisor.sansio.health import are_related, is_navigating, view_health
 from cdp_supervisor.sansio.inputs import RequestReceived
 from cdp_supervisor.sansio.replies import error_of
 from cdp_supervisor.sansio.requests import AwaitCall, Call
@@ -24,8 +24,10 @@ from cdp_supervisor.sansio.routing import (
     NAVIGATIONS,
     Route,
     answered_by_browser,
+    blocking_dialogs,
     check_not_blocked,
     dialog_blocks,
+    is_held_by_policy,
     route_of,
     wrong_timeout,
 )
@@ -87,14 +89,26 @@ def _send(transition: Transition, record: CallRecord, route: Route) -> None:
         transition.put_page(replace(page, remedy_pending=bool(page.dialogs)))
     number = transition.send(route.session_id, method, route.params, purpose="call", page_id=page_id, call_id=call_id)
     sent = replace(record, session_id=route.session_id, page_id=page_id, ticket=number, waiting_request=None)
+    held_by = _held_by(transition, route)
     last = max(record.number, transition.state.last_call)
     transition.update(calls=transition.state.calls.set(call_id, sent), last_call=last)
+    if held_by:
+        _hold(transition, replace(sent, blocked=True, held_by=held_by))
     if record.due is not None:
         if page_id is None or route.by_browser:
             _schedule_end(transition, sent)
         else:
             patience = min((record.due - transition.now) / 2, STALLED)
             transition.schedule(("call", call_id), patience, f"{method} is still unanswered")
+
+
+def _held_by(transition: Transition, route: Route) -> str:
+    """Return the dialog that a policy answers now, and that a call to this place has to wait for."""
+    page = route.page
+    if page is None or not page.dialogs or route.by_browser:
+        return ""
+    blocking = blocking_dialogs(transition, page, route.session_id)
+    return next((dialog.id for dialog in blocking if is_held_by_policy(transition.state, dialog)), "")
 
 
 def send_waiting(transition: Transition) -> None:
@@ -125,12 +139,33 @@ def await_call(transition: Transition, received: RequestReceived, request: Await
         transition.answer(received.request_id, value, error=error)
     elif (wrong := wrong_timeout(request.timeout)) is not None:
         transition.answer(received.request_id, error=wrong)
+    elif (dialog := _unreported(transition, record)) is not None:
+        error = BlockedByDialog((dialog.id,), method=record.method, call=record.id)
+        told = replace(record, reported=dialog.number)
+        transition.update(calls=transition.state.calls.set(record.id, told))
+        transition.answer(received.request_id, error=error)
     else:
         transition.update(
-            calls=transition.state.calls.set(record.id, replace(record, request_id=received.request_id, raises=False))
+            calls=transition.state.calls.set(record.id, replace(record, request_id=received.request_id, raises=True))
         )
         if request.timeout is not None:
             transition.schedule(("waiter", record.id), request.timeout, f"the end of {record.method} is awaited")
+
+
+def _unreported(transition: Transition, record: CallRecord) -> Dialog | None:
+    """Return a dialog that blocks a call and opened after the one that its caller knows of."""
+    page = transition.page(record.page_id)
+    if page is None:
+        return None
+    later = (each for each in page.dialogs if each.number > record.reported and each.phase != "closed")
+    return next(
+        (
+            dialog
+            for dialog in later
+            if not is_held_by_policy(transition.state, dialog) and _blocks(transition, page, dialog, record)
+        ),
+        None,
+    )
 
 
 # ── ends of calls ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -153,21 +188,64 @@ def call_ended(transition: Transition, ticket: Ticket, _number: int, outcome: An
 
 
 def blocked_by_dialog(transition: Transition, page: Page, dialog: Dialog) -> None:
-    """Mark the open calls that a new dialog blocks, and answer their callers with `BlockedByDialog`."""
-    leaving = dialog.type == "beforeunload"
+    """Mark the open calls that a new dialog blocks; answer their callers unless a policy answers the dialog."""
     for record in tuple(transition.state.calls.values()):
         over = record.ended is not None or record.waiting_request is not None
-        if record.page_id != page.id or over or not dialog_blocks(transition, page, dialog, record.session_id):
-            continue
-        if answered_by_browser(record.method) and not (leaving and record.method in ENDED_BY_BEFOREUNLOAD):
-            continue
-        blocked = replace(record, blocked=True)
-        if record.raises and record.request_id is not None:
-            error = BlockedByDialog((dialog.id,), method=record.method, call=record.id)
-            transition.answer(record.request_id, error=error)
-            _cancel_deadlines(transition, record)
-            blocked = replace(blocked, request_id=None)
-        transition.update(calls=transition.state.calls.set(record.id, blocked))
+        if not over and _blocks(transition, page, dialog, record):
+            _block(transition, record, dialog)
+
+
+def _blocks(transition: Transition, page: Page, dialog: Dialog, record: CallRecord) -> bool:
+    """True if a call does not end before the dialog does.
+
+    The input that opened a dialog is answered after it (fact 66), and it may have gone to a page that shares the process.
+    """
+    if record.method.startswith("Input."):
+        its_page = transition.page(record.page_id)
+        return its_page is not None and (its_page.id == page.id or are_related(page, its_page))
+    if record.page_id != page.id or not dialog_blocks(transition, page, dialog, record.session_id):
+        return False
+    leaving = dialog.type == "beforeunload" and record.method in ENDED_BY_BEFOREUNLOAD
+    return leaving or not answered_by_browser(record.method)
+
+
+def _block(transition: Transition, record: CallRecord, dialog: Dialog) -> None:
+    if is_held_by_policy(transition.state, dialog):
+        _hold(transition, replace(record, blocked=True, held_by=dialog.id))
+        return
+    blocked = replace(record, blocked=True, held_by="")
+    if record.raises and record.request_id is not None:
+        error = BlockedByDialog((dialog.id,), method=record.method, call=record.id)
+        transition.answer(record.request_id, error=error)
+        _cancel_deadlines(transition, record)
+        blocked = replace(blocked, request_id=None, reported=dialog.number)
+    transition.update(calls=transition.state.calls.set(record.id, blocked))
+
+
+def _hold(transition: Transition, record: CallRecord) -> None:
+    held = transition.state.held_calls
+    transition.update(
+        calls=transition.state.calls.set(record.id, record),
+        held_calls=held if record.id in held else (*held, record.id),
+    )
+
+
+def check_held(transition: Transition) -> None:
+    """Check again, after any input, the calls that wait for a policy: let them go, or end the wait."""
+    for call_id in transition.state.held_calls:
+        record = transition.state.calls.get(call_id)
+        if record is not None and record.held_by and record.ended is None:
+            page = transition.page(transition.state.dialog_on.get(record.held_by))
+            dialog = None if page is None else next((each for each in page.dialogs if each.id == record.held_by), None)
+            if dialog is not None and is_held_by_policy(transition.state, dialog):
+                continue
+            if dialog is None:
+                free = replace(record, blocked=False, held_by="")
+                transition.update(calls=transition.state.calls.set(call_id, free))
+            else:
+                _block(transition, record, dialog)
+        left = tuple(each for each in transition.state.held_calls if each != call_id)
+        transition.update(held_calls=left)
 
 
 def call_due(transition: Transition, call_id: str) -> None:
@@ -273,13 +351,15 @@ def _stop_waiting(transition: Transition, call_id: str) -> None:
 
 def _cancel_deadlines(transition: Transition, record: CallRecord) -> None:
     transition.cancel(("call", record.id))
-    if not record.raises:
-        transition.cancel(("waiter", record.id))
+    transition.cancel(("waiter", record.id))
 
 
 def _timed_out(transition: Transition, record: CallRecord) -> CallTimedOut:
     page = transition.page(record.page_id)
     waited = transition.now - record.since.mono
+    if record.held_by and (why := _policy_awaited(transition, record.held_by)):
+        health = None if page is None else view_health(transition.state, page)
+        return CallTimedOut(record.method, waited=waited, health=health, why=why)
     if page is not None:
         health = view_health(transition.state, page)
         free = health.state in ("ok", "frame_busy", "frame_blocked")
@@ -299,6 +379,16 @@ def _timed_out(transition: Transition, record: CallRecord) -> CallTimedOut:
     else:
         why = "the browser has not answered, and nothing is known to block it; give it a longer timeout"
     return CallTimedOut(record.method, waited=waited, health=None, why=why)
+
+
+def _policy_awaited(transition: Transition, dialog_id: str) -> str:
+    """Say which policy a call waited for, and how long."""
+    page = transition.page(transition.state.dialog_on.get(dialog_id))
+    for dialog in () if page is None else page.dialogs:
+        if dialog.id == dialog_id:
+            policy, since = transition.state.policy.of(dialog.type), transition.now - dialog.opened.mono
+            return f"the policy {policy} has been answering dialog {dialog_id} ({dialog.type}) for {since:.1f} s"
+    return ""
 
 
 REQUESTS: Final[RequestRules] = {Call: call, AwaitCall: await_call}

@@ -319,7 +319,7 @@ def _schedule(transition: Transition, dialog: Dialog, policy: str) -> float | No
 
 
 def _answer_by_policy(transition: Transition, dialog: Dialog, policy: str) -> None:
-    """Answer a dialog now, unless the policy waits for a caller to do so, or an answer would end the browser."""
+    """Answer a dialog now, unless the policy waits for a caller, or an answer would end the browser."""
     page = transition.page(dialog.target_id)
     if transition.state.scope.observing or page is None or page.fragile is not None:
         return

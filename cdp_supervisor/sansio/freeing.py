@@ -1,4 +1,4 @@
-"""Freeing pages that would end the browser: a session that leaves such a page takes every page with it (fact 62).
+"""Frees pages that would end the browser if their session left them (fact 62).
 
 A dialog that opens while its document is being replaced cannot be answered: `Page.handleJavaScriptDialog` is refused
 because the page is not active, and so is `Page.getNavigationHistory`, which is answered under every other dialog. If a
@@ -98,7 +98,7 @@ def due(transition: Transition, page_id: Any) -> None:
 
 
 def make_fragile(transition: Transition, page: Page) -> Page:
-    """Mark a page whose frame was removed under its open dialog: its next dialog or navigation ends the browser.
+    """Mark a page whose frame was removed under its open dialog: it would end the browser.
 
     Only leaving it alone is safe (fact 63, docs/cdp/removing-a-frame-closes-its-dialog-without-an-event.md).
     """

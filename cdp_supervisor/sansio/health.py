@@ -85,6 +85,12 @@ def is_navigating(page: Page) -> bool:
     return _main_load(page).navigating_to != ""
 
 
+def are_related(page: Page, other: Page) -> bool:
+    """True for an opener and its popups: they may share a renderer process (facts 16, 17)."""
+    popups = page.opener_id is not None and page.opener_id == other.opener_id
+    return popups or other.opener_id == page.id or page.opener_id == other.id
+
+
 def _main_load(page: Page) -> LoadState:
     return page.frames[page.id].load if page.id in page.frames else page.early_load
 
@@ -97,10 +103,8 @@ def _frame_on(state: State, session_id: SessionId) -> str:
 def _why_busy(state: State, page: Page) -> str:
     """Explain a busy page: an opener and its popup may share a process, which a dialog stops (fact 16)."""
     for other in sorted(state.pages.values(), key=lambda each: each.number):
-        kin = other.opener_id == page.id or page.opener_id == other.id
-        kin = kin or (page.opener_id is not None and page.opener_id == other.opener_id)
         for dialog in other.dialogs:
-            if kin and other.id != page.id and dialog.phase != "closed":
+            if are_related(page, other) and other.id != page.id and dialog.phase != "closed":
                 return (
                     f"it does not answer, and dialog {dialog.id} ({dialog.type}) is open on page {shown_page(other)}, "
                     "with which it may share a process"

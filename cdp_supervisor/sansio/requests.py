@@ -218,6 +218,7 @@ class Evaluate(_Checked):
     await_promise: bool = _field(_FLAG, default=True)
     user_gesture: bool = _field(_FLAG, default=False)
     timeout: float | None = _field(_SECONDS_OR_NONE, default=30.0)
+    when_blocked: str = _field(_TEXT, default="raise")
 
 
 TypedRequest = TypedCall | Evaluate

@@ -52,7 +52,17 @@ ANSWERED_BY_BROWSER: Final = frozenset(
         "Target.getTargetInfo",
     )
 )
-"""Methods that the browser answers during a dialog (fact 15), besides all of `Input` and `Browser`."""
+"""Methods that the browser answers during a dialog (fact 15), besides all of `Browser` and some of `Input`."""
+ANSWERED_INPUT: Final = frozenset(
+    (
+        "Input.cancelDragging",
+        "Input.dispatchKeyEvent",
+        "Input.dispatchMouseEvent",
+        "Input.setIgnoreInputEvents",
+        "Input.setInterceptDrags",
+    )
+)
+"""The methods of `Input` that are answered during a dialog; the others wait for its end, a mouse wheel too (fact 66)."""
 BROWSER_DOMAINS: Final = ("Browser", "Target", "SystemInfo", "Tethering")
 """Domains that go to the root session if a call names no frame, target or session."""
 CONTEXT_METHODS: Final = frozenset(("Runtime.evaluate", "Runtime.callFunctionOn"))
@@ -113,7 +123,7 @@ def route_of(transition: Transition, request: Call) -> Route:
 
 
 def _route(request: Call, session_id: SessionId | None, page: Page | None) -> Route:
-    by_browser = answered_by_browser(request.method)
+    by_browser = answered_by_browser(request.method, request.params)
     return Route(session_id=session_id, page=page, params=request.params, by_browser=by_browser)
 
 
@@ -205,18 +215,23 @@ def _check_answers(transition: Transition, page: Page, request: Call, route: Rou
     """Raise the error of a call to a renderer that a dialog stops, or that has not answered."""
     if not page.dialogs and page.blocked is None and not page.blocked_sessions:
         return
-    stopping = tuple(
-        dialog.id
-        for dialog in page.dialogs
-        if dialog.phase != "closed" and dialog_blocks(transition, page, dialog, route.session_id)
-    )
-    if stopping:
-        raise BlockedByDialog(stopping, method=request.method)
+    stopping = blocking_dialogs(transition, page, route.session_id)
+    if stopping and not all(is_held_by_policy(transition.state, dialog) for dialog in stopping):
+        raise BlockedByDialog([dialog.id for dialog in stopping], method=request.method)
     blocked = None if route.session_id is None else page.blocked_sessions.get(route.session_id)
     since = page.blocked if route.session_id == page.session_id else blocked
     if since is not None:
         why = view_health(transition.state, page).why
         raise PageFrozen(page.id, since=since.wall, why=why, shown=shown_page(page))
+
+
+def blocking_dialogs(transition: Transition, page: Page, session_id: SessionId | None) -> tuple[Dialog, ...]:
+    """Return the dialogs of a page that stop the renderer of one of its sessions."""
+    return tuple(
+        dialog
+        for dialog in page.dialogs
+        if dialog.phase != "closed" and dialog_blocks(transition, page, dialog, session_id)
+    )
 
 
 def _closed_by(transition: Transition, request: Call) -> Page | None:
@@ -252,9 +267,21 @@ def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> 
     return route.session_id
 
 
-def answered_by_browser(method: str) -> bool:
-    """True if the browser answers this method while a dialog blocks the renderer."""
-    return method in ANSWERED_BY_BROWSER or method.partition(".")[0] in ("Input", "Browser")
+def answered_by_browser(method: str, params: Mapping[str, Any] | None = None) -> bool:
+    """True if the browser answers this command while a dialog blocks the renderer."""
+    if method.startswith("Input."):
+        return method in ANSWERED_INPUT and (params or {}).get("type") != "mouseWheel"
+    return method in ANSWERED_BY_BROWSER or method.startswith("Browser.")
+
+
+def is_held_by_policy(state: State, dialog: Dialog) -> bool:
+    """True if a policy answers this dialog without a caller, so that a call that it blocks only waits."""
+    return (
+        not state.scope.observing
+        and state.stopping is None
+        and dialog.phase != "unanswerable"
+        and state.policy.of(dialog.type) != "must_respond"
+    )
 
 
 def wrong_timeout(timeout: float | None) -> InvalidArgument | None:

@@ -214,6 +214,10 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     raises: bool
     """True if a dialog ends the request at once, with BlockedByDialog."""
     blocked: bool = False
+    held_by: str = ""
+    """The dialog that its policy is about to answer, so that the request is not ended with BlockedByDialog."""
+    reported: int = 0
+    """The number of the last dialog that its caller was told of."""
     ended: tuple[Any, Exception | None] | None = None
     """Its value or error, kept while no request waits for it."""
 
@@ -293,6 +297,8 @@ class State(Struct, frozen=True, kw_only=True):
     calls: Map[str, CallRecord] = Map()
     ended_calls: tuple[str, ...] = ()
     waiting_calls: tuple[str, ...] = ()
+    held_calls: tuple[str, ...] = ()
+    """The calls that wait for a policy to answer the dialog that blocks them."""
     deadlines: Deadlines = ()
     deadline_of: Map[Key, float] = Map()
     departed: tuple[Dialog, ...] = ()

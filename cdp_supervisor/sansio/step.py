@@ -136,6 +136,8 @@ def _settle(transition: Transition) -> None:
         _advance(transition)
     if transition.dialogs or transition.answers:
         _exchange_dialogs(transition)
+    if transition.state.held_calls:
+        calls.check_held(transition)
     for effect in transition.last:
         transition.emit(effect)
     if transition.state.stopping is not None:

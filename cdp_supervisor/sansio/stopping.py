@@ -18,7 +18,7 @@ from cdp_supervisor.sansio.transition import Transition
 
 @attrs.frozen(kw_only=True)
 class StopReport:
-    """What a supervisor left unsettled when it stopped, and which pages it had to free: one short text each."""
+    """What a supervisor left unsettled when it stopped, and the pages that it had to free."""
 
     left: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()

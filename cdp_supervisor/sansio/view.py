@@ -155,6 +155,8 @@ class BlockedCallView:
     method: str
     target_id: TargetId | None
     since: float
+    held_by: str | None
+    """The dialog that a policy is about to answer; None if the caller was told of the dialog."""
 
 
 @attrs.frozen(kw_only=True)
@@ -307,7 +309,13 @@ def _assemble(state: State, pages: tuple[PageView, ...], sessions: tuple[Session
         recent_dialogs=tuple(recent),
         sessions=sessions,
         blocked_calls=tuple(
-            BlockedCallView(call_id=each.id, method=each.method, target_id=each.page_id, since=each.since.wall)
+            BlockedCallView(
+                call_id=each.id,
+                method=each.method,
+                target_id=each.page_id,
+                since=each.since.wall,
+                held_by=each.held_by or None,
+            )
             for each in sorted(state.calls.values(), key=lambda each: each.number)
             if each.blocked
         ),

@@ -19,12 +19,12 @@ from cdp_supervisor.errors import (
 from cdp_supervisor.sansio import calls
 from cdp_supervisor.sansio.effects import Forget
 from cdp_supervisor.sansio.inputs import NotSent
-from cdp_supervisor.sansio.options import Limits
-from cdp_supervisor.sansio.requests import AwaitCall, Stop
+from cdp_supervisor.sansio.options import Limits, Policy, Scope
+from cdp_supervisor.sansio.requests import AwaitCall, SetPolicy, Stop
 from cdp_supervisor.sansio.transition import Transition
 from support import folded_machine
 
-EVAL, NAVIGATE = "Runtime.evaluate", "Page.navigate"
+EVAL, NAVIGATE, HANDLE = "Runtime.evaluate", "Page.navigate", "Page.handleJavaScriptDialog"
 call, error_of = folded_machine.call, folded_machine.error_of
 
 
@@ -622,3 +622,201 @@ def test_a_call_to_a_session_while_the_link_is_down_names_the_link() -> None:
     fold = on_a_page().down()
     request_id = call(fold, session_id="s-P")
     assert fold.error(request_id) == "ConnectionLost"
+
+
+# ── dialogs that a policy answers ─────────────────────────────────────────────────────────────────────────────────────
+
+AUTOMATIC = Policy({"confirm": "auto_accept"})
+
+
+def test_a_call_waits_while_a_policy_answers_its_dialog() -> None:
+    fold, request_id = blocked_by_dialog(on_a_page(policy=AUTOMATIC))
+    assert request_id not in fold.answers
+    [shown] = fold.shown().blocked_calls
+    assert shown.held_by == "d-1"
+    fold.closing(result=True)
+    fold.reply(HANDLE, {})
+    assert fold.shown().blocked_calls == ()
+    fold.reply(EVAL, {"result": {"value": 7}})
+    assert fold.answers[request_id].value == {"result": {"value": 7}}
+    assert fold.state.held_calls == ()
+
+
+def test_a_call_under_a_dialog_that_a_policy_answers_is_sent_and_waits() -> None:
+    fold = on_a_page(policy=AUTOMATIC)
+    fold.opening()
+    request_id = call(fold)
+    assert len(fold.all_sent(EVAL)) == 1
+    assert [each.held_by for each in fold.shown().blocked_calls] == ["d-1"]
+    fold.closing(result=True).reply(HANDLE, {}).reply(EVAL, {})
+    assert fold.answers[request_id].error is None
+
+
+@pytest.mark.parametrize(
+    ("options", "type"),
+    [
+        ({}, "confirm"),
+        ({"policy": AUTOMATIC}, "alert"),
+        ({"scope": Scope.browser().observed(), "policy": AUTOMATIC}, "confirm"),
+    ],
+)
+def test_a_call_ends_at_once_at_a_dialog_that_no_policy_answers(options: Any, type: str) -> None:
+    fold = on_a_page(**options)
+    request_id = call(fold)
+    fold.opening(type=type)
+    error = error_of(fold, request_id)
+    assert isinstance(error, BlockedByDialog)
+    assert error.call == "c-1"
+    assert [each.held_by for each in fold.shown().blocked_calls] == [None]
+
+
+def refuse_the_answer(fold: Any) -> None:
+    fold.refuse(HANDLE)
+
+
+def set_another_policy(fold: Any) -> None:
+    fold.ask(SetPolicy(policy=Policy("must_respond")))
+
+
+def stop(fold: Any) -> None:
+    fold.ask(Stop(timeout=9.0))
+
+
+@pytest.mark.parametrize("happens", [refuse_the_answer, set_another_policy, stop])
+@pytest.mark.parametrize("when_blocked", ["raise", "wait"])
+def test_a_held_call_ends_when_no_policy_answers_its_dialog_any_more(happens: Any, when_blocked: str) -> None:
+    fold, request_id = blocked_by_dialog(on_a_page(policy=AUTOMATIC), when_blocked=when_blocked)
+    happens(fold)
+    if when_blocked == "raise":
+        assert isinstance(error_of(fold, request_id), BlockedByDialog)
+    else:
+        assert request_id not in fold.answers
+    assert [each.held_by for each in fold.shown().blocked_calls] == [None]
+    assert fold.state.held_calls == ()
+
+
+def test_the_timeout_of_a_held_call_names_the_policy() -> None:
+    fold, request_id = blocked_by_dialog(on_a_page(policy=AUTOMATIC), timeout=4.0)
+    fold.passes(4.0)
+    error = error_of(fold, request_id)
+    assert isinstance(error, CallTimedOut)
+    assert error.why == "the policy auto_accept has been answering dialog d-1 (confirm) for 4.0 s"
+    assert fold.state.held_calls == ()
+
+
+def test_a_held_call_that_is_cancelled_or_answered_is_no_longer_held() -> None:
+    fold, request_id = blocked_by_dialog(on_a_page(policy=AUTOMATIC))
+    fold.drops(request_id)
+    fold.reply(EVAL, {})
+    assert fold.state.held_calls == ()
+    gone, waiting = blocked_by_dialog(on_a_page(policy=AUTOMATIC))
+    gone.event("Target.targetDestroyed", targetId="P")
+    gone.lose(EVAL)
+    assert gone.answers[waiting].error is not None
+    assert gone.state.held_calls == ()
+
+
+# ── several dialogs of one call ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def end_dialog(fold: Any) -> None:
+    fold.respond()
+    fold.closing(result=True).reply(HANDLE, {})
+
+
+def test_the_wait_for_a_call_reports_its_next_dialog_at_once() -> None:
+    fold, _ = blocked_by_dialog()
+    waiting = fold.ask(AwaitCall(call_id="c-1"))
+    end_dialog(fold)
+    fold.opening()
+    error = error_of(fold, waiting)
+    assert isinstance(error, BlockedByDialog)
+    assert (error.dialogs, error.call) == (("d-2",), "c-1")
+    again = fold.ask(AwaitCall(call_id="c-1", timeout=5.0))  # it knows of this dialog, and waits for its end
+    assert again not in fold.answers
+    end_dialog(fold)
+    fold.reply(EVAL, {"result": {}})
+    assert fold.answers[again].value == {"result": {}}
+    assert fold.deadline_reasons() == on_a_page().deadline_reasons()
+
+
+def test_a_dialog_that_opened_between_two_waits_is_reported_at_once() -> None:
+    fold, _ = blocked_by_dialog()
+    end_dialog(fold)
+    fold.opening()
+    error = error_of(fold, fold.ask(AwaitCall(call_id="c-1")))
+    assert isinstance(error, BlockedByDialog)
+    assert error.dialogs == ("d-2",)
+    waiting = fold.ask(AwaitCall(call_id="c-1"))
+    assert waiting not in fold.answers
+
+
+def test_a_later_dialog_that_does_not_block_the_call_is_not_reported() -> None:
+    fold = folded_machine.with_tree()
+    fold.attach("F", "iframe", of="s-P", parentFrameId="P")
+    call(fold, session_id="s-F")
+    fold.opening("F")
+    fold.opening("P")
+    assert fold.ask(AwaitCall(call_id="c-1")) not in fold.answers
+    gone, _ = blocked_by_dialog()
+    gone.event("Target.targetDestroyed", targetId="P")
+    assert gone.ask(AwaitCall(call_id="c-1")) not in gone.answers
+
+
+# ── input ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+CLICK = "Input.dispatchMouseEvent"
+
+
+def test_input_in_flight_is_blocked_by_a_dialog_of_any_frame_of_its_page() -> None:
+    """Fact 66: the input that opened a dialog is answered after it."""
+    fold = folded_machine.with_tree()
+    fold.attach("F", "iframe", of="s-P", parentFrameId="P")
+    request_id = call(fold, CLICK, params={"type": "mouseReleased"})
+    fold.opening("F")
+    error = error_of(fold, request_id)
+    assert isinstance(error, BlockedByDialog)
+    end_dialog(fold)
+    fold.reply(CLICK, {})
+    assert fold.answers[fold.ask(AwaitCall(call_id="c-1"))].value == {}
+
+
+@pytest.mark.parametrize(
+    ("of", "on", "blocked"),
+    [("P", "Q", True), ("Q", "P", True), ("Q", "R", True), ("P", "X", False)],
+)
+def test_input_in_flight_is_blocked_by_a_dialog_of_its_opener_or_popup(of: str, on: str, blocked: bool) -> None:
+    """Facts 16, 17: they may share a process. Q and R are popups of P."""
+    fold = on_a_page()
+    for target, opener in (("Q", "P"), ("R", "P"), ("X", "")):
+        fold.attach(target, openerId=opener)
+    request_id = call(fold, CLICK, target_id=on, params={"type": "mousePressed"})
+    fold.event("Page.javascriptDialogOpening", on=f"s-{of}", frameId=of, type="alert", hasBrowserHandler=True)
+    assert (request_id in fold.answers) == blocked
+
+
+def test_a_call_to_the_browser_is_not_blocked_by_a_dialog() -> None:
+    fold = on_a_page()
+    request_id = call(fold, "Input.dispatchKeyEvent", session_id="s-P", params={"type": "keyDown"})
+    fold.event("Target.targetDestroyed", targetId="P")
+    fold.attach("Q")
+    fold.event("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="alert", hasBrowserHandler=True)
+    assert request_id not in fold.answers
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "sent"),
+    [
+        (CLICK, {"type": "mousePressed"}, True),
+        (CLICK, {"type": "mouseWheel"}, False),
+        ("Input.dispatchKeyEvent", {"type": "keyDown"}, True),
+        ("Input.insertText", {"text": "x"}, False),
+        ("Input.synthesizeTapGesture", {"x": 1, "y": 1}, False),
+    ],
+)
+def test_input_that_waits_for_the_dialog_is_not_sent_under_it(method: str, params: Any, sent: bool) -> None:
+    fold = on_a_page()
+    fold.opening()
+    request_id = call(fold, method, params=params)
+    assert bool(fold.all_sent(method)) == sent
+    assert isinstance(error_of(fold, request_id), BlockedByDialog) == (not sent) if request_id in fold.answers else sent

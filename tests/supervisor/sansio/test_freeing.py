@@ -1,4 +1,4 @@
-"""Pages that would end the browser: freed before the supervisor leaves them, or left alone (facts 62, 63)."""
+"""Pages that would end the browser are freed, or left alone (facts 62, 63)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ THERE, HERE = "https://shop.example/there", "https://shop.example/"
 
 
 def leaving(*, post: bool | None = False, **options: Any) -> Fold:
-    """Return a page that asks a question while it is left; `post`: by a form, None: the address is not known."""
+    """Return a page that asks a question while it is left.
+
+    `post`: by a form; None: the address is not known.
+    """
     fold = folded_machine.with_tree(**options)
     fold.event("Page.frameNavigated", on="s-P", frame={"id": "P", "url": HERE, "loaderId": "l-1"})
     if post is not None:

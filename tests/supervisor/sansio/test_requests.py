@@ -86,6 +86,7 @@ WRONG: list[tuple[type, str, Any, list[Any]]] = [
     (Evaluate, "await_promise", "True or False", FLAG),
     (Evaluate, "user_gesture", "True or False", FLAG),
     (Evaluate, "timeout", "a number of seconds or None", SECONDS),
+    (Evaluate, "when_blocked", "a string", TEXT),
 ]
 EACH_WRONG = [(kind, name, what, value) for kind, name, what, values in WRONG for value in values]
 
