@@ -113,7 +113,7 @@ async def test_a_grant_of_permissions_denies_every_other_one(
     assert await evaluate(page, STATES) == ["granted", "granted", "prompt", "prompt"]
 
 
-async def test_a_page_that_would_prompt_is_denied(
+async def test_a_request_for_a_permission_that_prompts_is_denied(
     browser: BrowserSession, context: BrowserContextId, new_page: NewPage, evaluate: Evaluate
 ) -> None:
     """Fact 84: its state stays `prompt`; on a hidden page the request waits."""

@@ -32,7 +32,7 @@ NATIVE = REPLACED.replace("window.alert", "window.unused")
 
 
 async def leave(browser: BrowserSession, load: Load, html: str, pages: Pages) -> list[str]:
-    """Leave a document for one of the same site; return what came, and answer it, until the new document came."""
+    """Leave a document for one of the same site; answer and return what comes until the new document."""
     page = await browser.targets.create("about:blank")
     await page.send("Page.enable")
     await page.send("Debugger.enable")

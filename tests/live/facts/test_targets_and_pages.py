@@ -133,9 +133,9 @@ async def test_a_page_that_crashed_unseen_reports_it_when_inspector_is_enabled(
 async def test_a_background_page_is_hidden_and_draws_nothing(
     browser: BrowserSession, context: BrowserContextId, pages: Pages, evaluate: Evaluate
 ) -> None:
-    """Fact 70: the first page of a context has a window; its second one is hidden until it gets one or is in front.
+    """Fact 70: the first page of a context is visible, the second one once it is in front.
 
-    A move of the mouse is answered after 5 s there.
+    On the hidden page a move of the mouse is answered after 5 s.
     """
     first = await create(browser, pages("first"), browserContextId=context, background=True)
     hidden = await create(browser, pages("second"), browserContextId=context, background=True)
@@ -250,7 +250,7 @@ async def navigates(browser: BrowserSession, pages: Pages, *, answered: bool) ->
 async def test_a_client_that_resumes_a_popup_resumes_it_for_every_client(
     browser: BrowserSession, second_client: BrowserSession, new_page: NewPage, pages: Pages, pausing_first: bool
 ) -> None:
-    """Fact 72: `waitingForDebugger` reports the pause that the reader asked for, and not the other client's.
+    """Fact 72: `waitingForDebugger` is true only for the client that asked for the pause.
 
     `attached` in `Target.targetCreated` is true for the client that attached automatically second.
     """
@@ -340,7 +340,7 @@ async def test_a_download_folder_that_another_client_replaced_does_not_return(
     monkeypatch.setenv("HOME", str(home))
     with launch() as chromium:
         async with open_browser_session(chromium.url) as browser:
-            page = await browser.targets.create("about:blank")
+            page = await create(browser, pages("<p>a page that only downloads is closed"))
 
             async def download() -> Path:
                 def is_done(event: Any) -> bool:

@@ -24,7 +24,7 @@ CREATED = "Runtime.executionContextCreated"
 
 
 async def pause(page: PageSession, source: str = "debugger") -> tuple[str, Any]:
-    """Run a script that pauses; return the id of its call frame, and the evaluation that waits for its end."""
+    """Run a script that pauses; return the id of its call frame, and the evaluation that is paused."""
     with page.expect("Debugger.paused") as paused:
         asked = sent(page, "Runtime.evaluate", {"expression": source, "returnByValue": True})
         return (await paused.wait()).params["callFrames"][0]["callFrameId"], asked
@@ -128,7 +128,7 @@ async def test_opening_a_document_removes_the_listeners_of_every_world(new_page:
 async def test_an_init_script_with_a_world_makes_it_in_every_document(
     browser: BrowserSession, new_page: NewPage, pages: Pages
 ) -> None:
-    """Fact 78: in documents that are loaded already too, and in those of frames; an OOPIF needs its own script."""
+    """Fact 78: in loaded documents and in frames too; an OOPIF needs the script on its own session."""
     page = await new_page()
     url = pages(f'<iframe srcdoc="near"></iframe><iframe src="{pages("far", "localhost")}"></iframe>')
     frame = await open_page_with_oopif(page, browser, url)
@@ -138,9 +138,8 @@ async def test_an_init_script_with_a_world_makes_it_in_every_document(
         await session.send("Page.addScriptToEvaluateOnNewDocument", script)
         with session.subscribe(CREATED, capacity=20) as created:
             await session.send("Runtime.enable")
-            found = [
-                (await created.receive()).params["context"] for _ in range(created.statistics().waiting)
-            ]  # before the reply
+            # The contexts come before the reply.
+            found = [(await created.receive()).params["context"] for _ in range(created.statistics().waiting)]
             worlds = {each["auxData"]["frameId"]: each["id"] for each in found if each["name"] == "ours"}
             assert len(worlds) == documents
             await session.send("Runtime.enable")
@@ -174,7 +173,7 @@ async def test_lifecycle_events_of_the_present_document_are_sent_again(new_page:
 async def test_a_document_that_goes_away_refuses_in_four_ways(
     browser: BrowserSession, new_page: NewPage, pages: Pages, load: Load
 ) -> None:
-    """Fact 80: by the id of its context, by the unique id, with its frame, and at a navigation of the page."""
+    """Fact 80: by the context's id, by its unique id, with its frame, and at a navigation."""
     page = await new_page("<p>one")
     with page.subscribe(CREATED, capacity=9) as created:
         await page.send("Runtime.enable")
