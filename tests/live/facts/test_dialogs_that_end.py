@@ -152,19 +152,18 @@ async def test_a_session_that_ends_during_another_dialog_ends_no_browser(
 
 # ── a dialog whose frame was removed ─────────────────────────────────────────────────────────────────────────────────
 
-Act = Callable[[PageSession], list[tuple[str, dict[str, Any]]]]
-ENDS: dict[str, Act] = {
-    "a dialog of the page": lambda _page: [("Runtime.evaluate", {"expression": "alert(1)"})],
-    "Page.navigate": lambda _page: [("Page.navigate", {"url": "about:blank"})],
-    "an answer": lambda _page: [("Page.handleJavaScriptDialog", {"accept": True})],
-    "a dialog after disable and enable": lambda _page: [
+ENDS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "a dialog of the page": [("Runtime.evaluate", {"expression": "alert(1)"})],
+    "Page.navigate": [("Page.navigate", {"url": "about:blank"})],
+    "an answer": [("Page.handleJavaScriptDialog", {"accept": True})],
+    "a dialog after disable and enable": [
         ("Page.disable", {}),
         ("Page.enable", {}),
         ("Runtime.evaluate", {"expression": "alert(1)"}),
     ],
-    "a navigation by the page": lambda _page: [("Runtime.evaluate", {"expression": "location.href = '/?html=own'"})],
-    "Page.reload": lambda _page: [("Page.reload", {})],
-    "Page.close": lambda _page: [("Page.close", {})],
+    "a navigation by the page": [("Runtime.evaluate", {"expression": "location.href = '/?html=own'"})],
+    "Page.reload": [("Page.reload", {})],
+    "Page.close": [("Page.close", {})],
 }
 FEW = 2
 """Of `ENDS`, in short runs: each needs a browser of its own."""
@@ -187,7 +186,7 @@ async def test_the_next_act_after_an_oopif_was_removed_under_its_dialog_ends_the
         with launch() as chromium:
             async with open_browser_session(chromium.url) as browser:
                 page = await remove_frame_under_its_dialog(browser, pages)
-                for method, params in ENDS[act](page):
+                for method, params in ENDS[act]:
                     sent(page, method, params)
                 await browser.wait_closed()
             await assert_browser_ends(chromium, signal.SIGSEGV)
