@@ -21,6 +21,7 @@ from cdp_core.errors import (
     DiscoveryError,
     Gone,
     InvalidArgument,
+    LaunchFailed,
     LocalProtocolError,
     MissingField,
     NavigationBlocked,
@@ -64,6 +65,7 @@ from cdp_core.transports import DirectTransport, Transport
 
 if TYPE_CHECKING:
     from cdp_core.bindings._values import Command
+    from cdp_core.launching import open_chromium
     from cdp_core.sansio.trace import (
         LinkRecord,
         MarkRecord,
@@ -104,6 +106,7 @@ __all__ = [
     "Gone",
     "InvalidArgument",
     "Json",
+    "LaunchFailed",
     "LinkRecord",
     "LinkStatistics",
     "LoadState",
@@ -165,6 +168,7 @@ __all__ = [
     "__version__",
     "memory_pair",
     "open_browser_session",
+    "open_chromium",
     "open_pipe_session",
     "read_trace",
 ]
@@ -189,6 +193,7 @@ _LAZY = {
     "TraceWriter": "cdp_core.tracing.file",
     "WebSocketStatistics": "cdp_core.transports.websocket.connection",
     "memory_pair": "cdp_core.transports.memory",
+    "open_chromium": "cdp_core.launching",
     "read_trace": "cdp_core.tracing.file",
 }
 """Names that most programs never use; the first access imports their module."""

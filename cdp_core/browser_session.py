@@ -22,6 +22,7 @@ from cdp_core.loops import check_trio
 from cdp_core.nurseries import add_note, background_tasks
 from cdp_core.sansio.addresses import check_headers
 from cdp_core.sansio.arguments import check_limit, check_timeout
+from cdp_core.sansio.launch_rules import check_argv, with_pipe_switch
 from cdp_core.sansio.messages import Event, SessionId, TypedEvent
 from cdp_core.sansio.router import Output
 from cdp_core.session import E1, E2, Session, event_readers
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("cdp_core.browser_session")
 
 CLOSE_TIMEOUT: Final = 2.0
+START_TIMEOUT: Final = 30.0
+"""Seconds for a new browser to answer: a cold start on a busy machine takes several."""
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -233,7 +236,7 @@ async def open_browser_session(
         check_timeout(name, seconds)
     check_limit(max_message_bytes)
     check_headers(headers)
-    _check_options(ssl_context=ssl_context, taps=taps, trace=trace, strict=strict)
+    check_options(ssl_context=ssl_context, taps=taps, trace=trace, strict=strict)
     browser_id: str | None = None
     async with AsyncExitStack() as stack:
         if isinstance(where, (str, os.PathLike)):
@@ -269,6 +272,7 @@ async def open_pipe_session(
     /,
     *,
     env: Mapping[str, str] | None = None,
+    start_timeout: float = START_TIMEOUT,
     close_timeout: float = CLOSE_TIMEOUT,
     max_message_bytes: int = MAX_MESSAGE_BYTES,
     taps: Sequence[Tap] = (),
@@ -277,18 +281,24 @@ async def open_pipe_session(
 ) -> AsyncGenerator[BrowserSession, None]:
     """Start a browser controlled over a pipe (`--remote-debugging-pipe`), and hold its link for the block.
 
-    The child process ends with the block. Otherwise as `open_browser_session`.
+    The switch is added if `argv` lacks it. The child process ends with the block, and so does the rest of its process
+    group. `open_chromium` also finds an installed browser and gives it a profile. Otherwise as `open_browser_session`.
+
+    Raises DiscoveryError if the program does not exist, ends, or does not answer within `start_timeout` seconds.
     """
-    from cdp_core.transports.pipe import open_pipe  # noqa: PLC0415 - imports stay cheap
+    from cdp_core.transports.pipe import start_pipe  # noqa: PLC0415 - imports stay cheap
 
     check_trio()
+    check_timeout("start_timeout", start_timeout)
     check_timeout("close_timeout", close_timeout)
-    _check_options(taps=taps, trace=trace, strict=strict)
-    async with (
-        open_pipe(argv, env=env, max_message_bytes=max_message_bytes, close_timeout=close_timeout) as transport,
-        _run(transport, taps=taps, trace=trace, strict=strict, close_timeout=close_timeout) as browser,
-    ):
-        yield browser
+    check_options(taps=taps, trace=trace, strict=strict)
+    command = with_pipe_switch(check_argv(argv))
+    async with start_pipe(
+        command, env=env, max_message_bytes=max_message_bytes, close_timeout=close_timeout
+    ) as transport:
+        await transport.wait_answering(start_timeout)
+        async with _run(transport, taps=taps, trace=trace, strict=strict, close_timeout=close_timeout) as browser:
+            yield browser
 
 
 @asynccontextmanager
@@ -344,7 +354,7 @@ def _checked_transport(where: object) -> Any:
     return where
 
 
-def _check_options(*, ssl_context: object = None, taps: object, trace: object, strict: object) -> None:
+def check_options(*, ssl_context: object = None, taps: object, trace: object, strict: object) -> None:
     """Check what a type checker would check, before anything is dialled or started."""
     if ssl_context is not None and not isinstance(ssl_context, ssl.SSLContext):
         raise InvalidArgument(f"ssl_context must be an ssl.SSLContext, not {type(ssl_context).__name__}.")

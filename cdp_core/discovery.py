@@ -181,7 +181,7 @@ async def _read_address(where: Address, attempt: _Attempt) -> EndpointAddress:
     # The error may show a text that is clearly a path; any other text may be a mistyped address with a token in it.
     attempt.reach("address", path if path is not where or re.fullmatch(_ROOTED_PATH, path) else "…")
     try:
-        source, text = await trio.to_thread.run_sync(_read_port_file, path, abandon_on_cancel=True)
+        source, text = await trio.to_thread.run_sync(read_port_file, path, abandon_on_cancel=True)
     except (
         OSError,
         ValueError,
@@ -210,7 +210,7 @@ def _path_of(where: Address) -> str:
 _ROOTED_PATH: Final = r"(?s)(?!.*(?://|/devtools/))(?:[~.]*/|[A-Za-z]:[/\\]|\\\\)[^?@#=]*|~|\.|\.\."
 
 
-def _read_port_file(path: str) -> tuple[str, str]:
+def read_port_file(path: str) -> tuple[str, str]:
     """Read the file, in a worker thread: its folder may be on a slow disk."""
     file = Path(path).expanduser()
     if file.is_dir():

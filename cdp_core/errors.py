@@ -11,6 +11,7 @@ Two questions decide the class of an error: which side is at fault, and what end
 * `NavigationBlocked`: a dialog opened during a navigation, which goes on.
 * `SubscriberLagged`: a subscription was read too slowly; only its consumer gets this error, with the count.
 * `DiscoveryError`: no browser could be reached; `stage` is how far the attempt came.
+* `LaunchFailed`: a browser could not be started; `reason` says why, with its exit code and standard error.
 * `BindingDrift`: the typed bindings and the browser disagree about exactly what the caller used; the rest is usable.
 * `TapFailed`: a tap raised; the cause is the tap's own exception.
 
@@ -215,6 +216,21 @@ class DiscoveryError(CdpError, ConnectionError):
         self.stage = stage
         self.status = status
         self.answered = answered if status is None else "http"
+
+
+class LaunchFailed(CdpError, ConnectionError):
+    """A browser could not be started: also a builtin `ConnectionError`.
+
+    `reason` is `"not_found"`, `"not_started"` (by the system), `"profile_in_use"`, `"exited"` (before it answered) or
+    `"no_answer"`. `exit_code` is negative for a signal, and None if no browser was started or if it still ran. `stderr`
+    is the end of its standard error, at most 2 KB, without the values in `args`.
+    """
+
+    def __init__(self, message: str, *, reason: str, exit_code: int | None = None, stderr: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.exit_code = exit_code
+        self.stderr = stderr
 
 
 class BindingDrift(CdpError):

@@ -25,7 +25,7 @@ WITHOUT_ENABLE: Final = frozenset(
         "Runtime.bindingCalled",
     )
 )
-"""Events that come without the `enable` of their domain (fact 93)."""
+"""Events that come without the `enable` of their domain (fact 96)."""
 DOMAINS_WITHOUT_ENABLE: Final = ("DOM", "Inspector")
 """Domains of which all events do: `DOM.getDocument` is enough, and `Inspector` reports crashes to every session."""
 

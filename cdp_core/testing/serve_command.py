@@ -58,7 +58,12 @@ def add_serve(commands: argparse._SubParsersAction[OneLineParser]) -> None:
     parser.add_argument("--seed", type=int, default=0, help="the seed of ids and random choices (%(default)s)")
     parser.add_argument("--schedule", metavar="HOW", help=f"{SCHEDULES}; default: send messages in order of creation")
     way = parser.add_mutually_exclusive_group()
-    way.add_argument("--pipe", action="store_true", help="use descriptors 3 and 4, in place of a browser")
+    way.add_argument(
+        "--pipe",
+        "--remote-debugging-pipe",
+        action="store_true",
+        help="use descriptors 3 and 4, in place of a browser",
+    )
     way.add_argument("--control", action="store_true", help="serve /fake/truth, commands, verdict, play and advance")
     parser.set_defaults(run=run_serve)
 

@@ -4,15 +4,16 @@ There is no port and no handshake, no other program can connect, and the browser
 when our end of the pipe closes (fact 60), however we end. The child reads from file descriptor 3 and writes to 4;
 each text ends with a NUL byte (`sansio.pipe_framing`).
 
-* Start: the shell gets the two ends as standard input and output, and moves them to 3 and 4 before it becomes the
-  program. `pass_fds` cannot renumber, and a `preexec_fn` is neither safe with threads nor quick; subprocess and the
-  shell do all of this outside of Python.
+* Start and end of the process: `child.py`. The shell gets the two ends as standard input and output, and moves them to
+  3 and 4 before it becomes the program.
 * A child that is gone within `start_grace`, without output on the pipe, could not be started: DiscoveryError with its
   exit code and the end of its standard error. Chromium needs longer for its first answer anyway.
 * The end of the child is detected in two ways, since helper processes that outlive it may hold the pipe open: by the
   end of the pipe, and by its exit. What it wrote before is still received.
-* End: close the pipe, wait, terminate, wait, kill; each step is bounded, the child is reaped, its descriptors are
-  closed.
+* A program that is no browser, or was started without `--remote-debugging-pipe`, runs and never answers:
+  `first_answer` sends one command and bounds the wait for its reply.
+* End: close the pipe, wait, terminate, wait, kill, with the whole process group; each step is bounded, the child is
+  reaped, its descriptors are closed.
 
 Reading is lean, since each event of the browser passes here: one wake-up reads what is available, in pieces that the
 allocator has at hand (pieces of 256 KiB and more cost twenty times as much as small ones: fresh pages each time).
@@ -22,48 +23,33 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import signal
-import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final, cast
+from typing import Literal
 
 import attrs
 import trio
 
-from cdp_core.errors import (
-    DiscoveryError,
-    InvalidArgument,
-    LocalProtocolError,
-    RemoteProtocolError,
-)
+from cdp_core.errors import ConnectionLost, DiscoveryError, RemoteProtocolError
 from cdp_core.nurseries import background_tasks
 from cdp_core.sansio.arguments import check_timeout
+from cdp_core.sansio.launch_rules import FIRST_COMMAND, check_argv, is_first_reply, secrets_of
 from cdp_core.sansio.messages import Payload
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.pipe_framing import PipeReader, frame_pipe
+from cdp_core.transports.child import Child, check_platform, close_kept, find_program, start_child
 from cdp_core.transports.tuning import (
     DIRECT_LIMIT,
     EXIT_NOTICE,
-    KILL_TIMEOUT,
+    MAX_EARLY,
     MAX_MESSAGE_BYTES,
-    PIPE_BYTES,
     PIPE_YIELD_BYTES,
     READ_BYTES,
-    STDERR_BYTES,
-    STDERR_READS,
-    TERMINATE_TIMEOUT,
     YIELD_BYTES,
 )
 
-if sys.platform != "win32":
-    import fcntl
-
-SHORTEST_SECRET: Final = 6
-"""Characters; the error text shows a shorter argument of the program if standard error contains it."""
-_SHELL: Final = "/bin/sh"
-_BECOME_PROGRAM: Final = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'
+Silence = Literal["end", "silence", "other"]
+"""Why a program gave no first answer: it ended, it sent nothing in time, or what it sent is no answer."""
 
 
 @asynccontextmanager
@@ -84,21 +70,40 @@ async def open_pipe(
     Raises DiscoveryError if the program does not exist (stage `"address"`) or is gone within `start_grace` without
     output on the pipe (stage `"cdp"`).
     """
-    if sys.platform == "win32":
-        raise LocalProtocolError(
-            "A browser cannot be controlled over a pipe on this system; start it with --remote-debugging-port.",
-            reason="unsupported",
-        )
-    check_timeout("close_timeout", close_timeout)
     check_timeout("start_grace", start_grace)
+    async with start_pipe(argv, env=env, max_message_bytes=max_message_bytes, close_timeout=close_timeout) as transport:
+        await transport.wait_started(start_grace)
+        yield transport
+
+
+@asynccontextmanager
+async def start_pipe(
+    argv: Sequence[str],
+    /,
+    *,
+    env: Mapping[str, str] | None,
+    max_message_bytes: int,
+    close_timeout: float,
+    secrets: frozenset[str] | None = None,
+) -> AsyncGenerator[PipeTransport, None]:
+    """Start a program as `open_pipe` does, but wait for nothing. Its errors contain none of `secrets`."""
+    check_platform()
+    check_timeout("close_timeout", close_timeout)
     reader = PipeReader(max_message_bytes)
-    program = _find(argv, env)
+    name, *arguments = check_argv(argv)
+    program = find_program(name, env)
+    if program is None:
+        raise DiscoveryError(
+            f"The program {name} was not found or cannot be executed; give its path, or add its folder to PATH.",
+            address=name,
+            stage="address",
+        )
+    hidden = secrets_of(arguments) if secrets is None else secrets
     async with background_tasks() as nursery:
-        child = await _start([program, *argv[1:]], argv[0], env)
+        child = await start_child([program, *arguments], name, env, hidden, piped=True)
         transport = PipeTransport(child, reader, close_timeout=close_timeout)
         try:
             nursery.start_soon(transport.attend)
-            await transport.wait_started(start_grace)
             yield transport
         finally:
             await transport.aclose()
@@ -119,8 +124,8 @@ class PipeStatistics:
 class PipeTransport:
     """The transport to a child process; `open_pipe` makes it."""
 
-    def __init__(self, child: _Child, reader: PipeReader, *, close_timeout: float) -> None:
-        self._child = child
+    def __init__(self, child: Child, reader: PipeReader, *, close_timeout: float) -> None:
+        self.child = child
         self._reader = reader
         self._close_timeout = close_timeout
         self._read_fd, self._write_fd = child.read_fd, child.write_fd
@@ -254,7 +259,7 @@ class PipeTransport:
         self._lose("closed", "The link was closed here.")
         try:
             with trio.CancelScope(shield=True):
-                await self._child.end(self._close_timeout)
+                await self.child.end(self._close_timeout)
         finally:
             self._attending.cancel()
             self._closing.set()
@@ -265,8 +270,8 @@ class PipeTransport:
             received=self._received,
             wake_ups=self._wake_ups,
             empty_texts=self._reader.empty_texts,
-            pid=self._child.process.pid,
-            returncode=self._child.process.returncode,
+            pid=self.child.process.pid,
+            returncode=self.child.process.returncode,
         )
 
     def _check(self) -> None:
@@ -275,7 +280,7 @@ class PipeTransport:
         if violation is not None:
             self._shut()
             raise RemoteProtocolError(
-                f"{self._child.name} broke the protocol of the pipe: {violation.text}; the pipe was closed.",
+                f"{self.child.name} broke the protocol of the pipe: {violation.text}; the pipe was closed.",
                 close_code=violation.code,
                 command_id=violation.command_id,
             )
@@ -295,17 +300,17 @@ class PipeTransport:
         for descriptor in descriptors:
             if descriptor >= 0:
                 trio.lowlevel.notify_closing(descriptor)
-                os.close(descriptor)
+                close_kept(descriptor)
 
     async def _peer_loss(self) -> Loss:
         """Return what became of the program, now that its end of the pipe is closed."""
         with trio.move_on_after(EXIT_NOTICE):
-            await self._child.process.wait()
+            await self.child.process.wait()
         where = " in the middle of a message" if self._reader.unfinished else ""
-        if self._child.process.returncode is None:
-            detail = f"{self._child.name} closed its end of the pipe{where}, but still runs; end it and start it again."
+        if self.child.process.returncode is None:
+            detail = f"{self.child.name} closed its end of the pipe{where}, but still runs; end it and start it again."
             return Loss(kind="connection", reason="peer_closed", detail=detail)
-        detail = f"{self._child.name} {self._child.describe_end()}{where}; start it again."
+        detail = f"{self.child.name} {self.child.describe_end()}{where}; start it again."
         return Loss(kind="connection", reason="process_exited", detail=detail)
 
     # ── the program ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -314,8 +319,8 @@ class PipeTransport:
         """Watch the program until the link is closed: notice its exit and drain its standard error."""
         with self._attending:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._child.drain)
-                await self._child.process.wait()
+                nursery.start_soon(self.child.drain)
+                await self.child.process.wait()
                 self._exited = True
                 for descriptor in (self._read_fd, self._write_fd):
                     if descriptor >= 0:
@@ -328,151 +333,46 @@ class PipeTransport:
         self._early = self._read()
         if self._eof and not self._early:
             await self._peer_loss()
-            raise self._child.not_started()
+            raise self.child.not_started()
 
+    async def first_answer(self, seconds: float) -> Silence | None:
+        """Send a first command and wait for its reply; return None, or why there was none within `seconds`.
 
-class _Child:
-    """The child process, and the end of its standard error."""
-
-    def __init__(self, process: trio.Process, name: str, arguments: Sequence[str], fds: tuple[int, int, int]) -> None:
-        self.process = process
-        self.name = name
-        self.read_fd, self.write_fd, self._error_fd = fds
-        self._arguments = arguments
-        self._errors = b""
-
-    def describe_end(self) -> str:
-        """Describe how the program ended."""
-        code = self.process.returncode
-        if code is None:
-            return "closed its end of the pipe"
-        if code >= 0:
-            return f"exited with code {code}"
+        What arrives before the reply is kept for `receive`; the command and its reply are not counted.
+        """
+        other: list[Payload] = []
         try:
-            return f"was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was killed by signal {-code}"
+            with trio.move_on_after(seconds):
+                await self.send([FIRST_COMMAND])
+                while len(other) <= MAX_EARLY:
+                    batch = await self.receive()
+                    rest = [message for message in batch if not is_first_reply(message)]
+                    other += rest
+                    if len(rest) < len(batch):
+                        self._early = other
+                        self._sent = self._received = 0
+                        return None
+                return "other"
+        except ConnectionLost:
+            return "end"
+        except RemoteProtocolError:
+            return "other"
+        return "other" if other else "silence"
 
-    def not_started(self) -> DiscoveryError:
-        """Return the error for a program that ended at once."""
-        with contextlib.suppress(BlockingIOError):
-            for _ in range(STDERR_READS):
-                self._read_errors()
-        stderr_text = self._stderr_tail()
-        return DiscoveryError(
-            f"{self.name} could not be started: it {self.describe_end()} without output on the pipe"
-            + (
-                f"; the end of its standard error: {stderr_text}"
-                if stderr_text
-                else "; it wrote nothing to standard error."
-            ),
-            address=self.name,
-            stage="cdp",
-            answered="end",
-        )
-
-    async def drain(self) -> None:
-        """Read standard error to its end: a program stops when its output is not read."""
-        with contextlib.suppress(trio.ClosedResourceError):
-            while self._error_fd >= 0:
-                await trio.lowlevel.wait_readable(self._error_fd)
-                with contextlib.suppress(BlockingIOError):
-                    if not self._read_errors():
-                        return
-
-    async def end(self, exit_timeout: float) -> None:
-        """Wait for the exit, then terminate, then kill; each step is bounded."""
-        try:
-            with trio.move_on_after(exit_timeout):
-                await self.process.wait()
-            if self.process.returncode is None:
-                self.process.terminate()
-                with trio.move_on_after(TERMINATE_TIMEOUT):
-                    await self.process.wait()
-            if self.process.returncode is None:
-                # It leads a process group of its own, so its helper processes are killed too.
-                with contextlib.suppress(ProcessLookupError, PermissionError):  # it exited meanwhile
-                    os.killpg(self.process.pid, signal.SIGKILL)
-                with trio.move_on_after(KILL_TIMEOUT):
-                    await self.process.wait()
-        finally:
-            descriptor, self._error_fd = self._error_fd, -1
-            trio.lowlevel.notify_closing(descriptor)
-            os.close(descriptor)
-
-    def _read_errors(self) -> bool:
-        """Read what is available; return False at the end. Raises BlockingIOError if nothing is available."""
-        if self._error_fd < 0:  # closed before this task ran again; the number may belong to another file by now
-            return False
-        data = os.read(self._error_fd, READ_BYTES)
-        self._errors = (self._errors + data)[-STDERR_BYTES:]
-        return bool(data)
-
-    def _stderr_tail(self) -> str:
-        """Return the end of standard error without the program's arguments, which may hold tokens."""
-        text = self._errors.decode(errors="replace")
-        if len(self._errors) == STDERR_BYTES:  # the first line is cut, perhaps in the middle of an argument
-            text = text.partition("\n")[2]
-        secrets = {part for argument in self._arguments for part in (argument, argument.partition("=")[2])}
-        for secret in sorted(secrets, key=len, reverse=True):
-            if len(secret) >= SHORTEST_SECRET:
-                text = text.replace(secret, "[argument]")
-        return " ".join("".join(char if char.isprintable() else " " for char in text).split())
-
-
-# ── starting the program ─────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _find(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
-    # Callers without a type checker pass one string, or a value that is not a sequence.
-    if isinstance(argv, (str, bytes)) or not hasattr(argv, "__getitem__") or not argv or not argv[0]:
-        raise InvalidArgument("argv must be a sequence of strings: the program and its arguments.")
-    given = cast("Sequence[object]", argv)
-    if any(not isinstance(argument, str) or "\0" in argument for argument in given):
-        raise InvalidArgument("An argument of a program is a string without a NUL byte.")
-    program = shutil.which(argv[0], path=None if env is None else env.get("PATH", os.defpath))
-    if program is None:
-        raise DiscoveryError(
-            f"The program {argv[0]} was not found or cannot be executed; give its path, or add its folder to PATH.",
-            address=argv[0],
-            stage="address",
-        )
-    return program
-
-
-async def _start(command: Sequence[str], name: str, env: Mapping[str, str] | None) -> _Child:
-    with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as our_ends:
-        (child_in, write_fd), (read_fd, child_out), (error_fd, child_error) = os.pipe(), os.pipe(), os.pipe()
-        for descriptor in (child_in, child_out, child_error):
-            child_ends.callback(os.close, descriptor)
-        for descriptor in (write_fd, read_fd, error_fd):
-            our_ends.callback(os.close, descriptor)
-            os.set_blocking(descriptor, False)
-        _widen(write_fd)
-        _widen(read_fd)
-        try:
-            # In a session of its own it gets no Ctrl-C of the terminal, and its whole group can be killed.
-            process = await trio.lowlevel.open_process(
-                [_SHELL, "-c", _BECOME_PROGRAM, _SHELL, *command],
-                stdin=child_in,
-                stdout=child_out,
-                stderr=child_error,
-                env=env,
-                start_new_session=True,
-            )
-        except OSError as error:
+    async def wait_answering(self, seconds: float) -> None:
+        """Wait for the first answer. Raises DiscoveryError if there is none within `seconds`."""
+        silence = await self.first_answer(seconds)
+        if silence == "end":
+            raise self.child.not_started()
+        if silence is not None:
+            failed = "sent something else than the messages of a browser" if silence == "other" else _too_slow(seconds)
             raise DiscoveryError(
-                f"{name} could not be started through {_SHELL}: {error.strerror or type(error).__name__}.",
-                address=name,
-                stage="address",
-            ) from None
-        our_ends.pop_all()
-    return _Child(process, name, command[1:], (read_fd, write_fd, error_fd))
+                f"{self.child.name} {failed}, so it was ended; check that it is a Chromium browser.",
+                address=self.child.name,
+                stage="cdp",
+                answered=silence,
+            )
 
 
-def _widen(descriptor: int) -> None:
-    """Enlarge the pipe to hold a whole batch if the system allows it: fewer process switches."""
-    set_size: int | None = getattr(fcntl, "F_SETPIPE_SZ", None)
-    if set_size is not None:
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(descriptor, set_size, PIPE_BYTES)
+def _too_slow(seconds: float) -> str:
+    return f"did not answer over its pipe within {seconds:g} s (start_timeout)"

@@ -43,3 +43,9 @@ TERMINATE_TIMEOUT: Final = 1.0
 """Seconds for a child to end after SIGTERM; Chromium takes about 0.2."""
 KILL_TIMEOUT: Final = 5.0
 """Seconds to wait for a killed child; the kernel can hold a dying process, and closing must stay bounded."""
+GROUP_GRACE: Final = 0.25
+"""Seconds for the rest of a process group to end after its leader; Chromium's helpers take less than 0.05."""
+GROUP_LOOKS: Final = 0.01
+"""Seconds between two looks at a process group: the system reports the end of no process but our children."""
+MAX_EARLY: Final = 1000
+"""Messages that are kept while the first answer is missing; Chromium sends none."""

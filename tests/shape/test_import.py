@@ -14,7 +14,13 @@ ROOT = Path(__file__).parents[2]
 REQUIRED = ("attrs", "h11", "msgspec", "ssl", "trio", "trio_websocket")
 """Their effects at import are their own: trio looks for a C library, trio-websocket for its version."""
 NEVER = ("asyncio", "cdp_core.testing", "hypothesis", "multiprocessing", "pytest", "_pytest", "sybil", "unittest")
-LATER = ("cdp_core.demo", "cdp_core.transports.pipe", "cdp_core.tracing.replayed", "cdp_core.sansio.trace")
+LATER = (
+    "cdp_core.demo",
+    "cdp_core.launching",
+    "cdp_core.transports.pipe",
+    "cdp_core.tracing.replayed",
+    "cdp_core.sansio.trace",
+)
 LATER += ("cdp_core.http_exchange", "cdp_core.transports.websocket.open", "h11", "trio_websocket", "wsproto")
 """Not every program needs these; they are loaded on first use."""
 FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system", "os.putenv", "ftplib.")

@@ -244,7 +244,7 @@ def main() -> None:
     """Listen until the program is killed."""
     parser = argparse.ArgumentParser(description="A fake CDP endpoint.")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--pipe", action="store_true")
+    parser.add_argument("--pipe", "--remote-debugging-pipe", action="store_true")
     arguments = parser.parse_args()
     server = socket.create_server(("127.0.0.1", arguments.port), backlog=64)
     ws = f"ws://127.0.0.1:{server.getsockname()[1]}/devtools/browser/fake"

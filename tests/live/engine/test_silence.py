@@ -28,7 +28,7 @@ ACTS = {
 
 @pytest.mark.parametrize("event", ACTS)
 async def test_an_event_comes_without_the_enable_of_its_domain(new_page: Any, event: str) -> None:
-    """Fact 93."""
+    """Fact 96."""
     assert event in WITHOUT_ENABLE or event.startswith(DOMAINS_WITHOUT_ENABLE)
     page = await new_page()
     with page.expect(event) as expected:
