@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import trio
+
 from cdp_core import Subscription
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio.changes import Change
+
+
+class _Stopped(trio.EndOfChannel, StopAsyncIteration):
+    """The orderly end of a subscription: it ends an `async for`, and `receive` raises it."""
 
 
 class ChangeFeed:
@@ -33,9 +39,9 @@ class ChangeFeed:
                 subscription.push(change)
 
     def end(self, reason: str) -> None:
-        """End each subscription with SupervisorStopped, after the changes that it has not read yet."""
+        """End each subscription after the changes that it has not read yet: with an error, unless `stopped`."""
         for _, subscription in self.subscriptions:
-            subscription.end(lambda: SupervisorStopped(reason))
+            subscription.end(_Stopped if reason == "stopped" else lambda: SupervisorStopped(reason))
 
     def _unsubscribe(self, sink: object) -> None:
         self.subscriptions = tuple(entry for entry in self.subscriptions if entry[1] is not sink)

@@ -41,6 +41,7 @@ from cdp_core import (
     open_browser_session,
 )
 from cdp_core.link import Link
+from cdp_core.nurseries import leaf_exceptions
 from cdp_core.sansio.fetch_claims import FetchClaims
 from cdp_supervisor.change_feed import ChangeFeed
 from cdp_supervisor.errors import UnsupportedBackend
@@ -72,6 +73,8 @@ FINAL: Final = frozenset((401, 403, 404, 410))
 """HTTP statuses that another attempt would not change."""
 OVER: Final = frozenset(("stopped", "gave_up"))
 """Phases of the link in which nothing changes any more."""
+DIAL_AGAIN: Final = 0.1
+"""Seconds between two connects to a browser that is starting."""
 STOP_WITHIN: Final = 2.0
 CLOSE_WITHIN: Final = 4.0
 """Seconds; more than a link needs to close."""
@@ -113,6 +116,9 @@ class Driver:
         # Set when the first link is up and its pages are known, or when the start has failed.
         self.started = trio.Event()
         self.start_failure: Exception | None = None
+        # Until this moment the first connect is tried again if the browser seems to be starting, and its last error.
+        self.start_by = -math.inf
+        self.not_yet: DiscoveryError | None = None
         # What a task of the driver raised: a bug in this library, or in the function that gives the address.
         self.failure: Exception | None = None
         self.on_failure: Callable[[], None] = lambda: None
@@ -202,10 +208,19 @@ class Driver:
         where = self._where
         if isinstance(where, BrowserSession):
             return where, False
-        target = await _address_from(where) if callable(where) else where
         options = self._options
-        link = open_browser_session(target, headers=options.headers, ssl_context=options.ssl_context, taps=[self._tap])
-        return await stack.enter_async_context(link), True
+        while True:
+            target = await _address_from(where) if callable(where) else where
+            link = open_browser_session(
+                target, headers=options.headers, ssl_context=options.ssl_context, taps=[self._tap]
+            )
+            try:
+                return await stack.enter_async_context(link), True
+            except DiscoveryError as error:
+                if self.started.is_set() or trio.current_time() >= self.start_by or not is_starting(target, error):
+                    raise
+                self.not_yet = error
+            await trio.sleep(DIAL_AGAIN)
 
     def _link_is_up(self, browser: BrowserSession, *, owned: bool) -> None:
         self.browser = browser
@@ -375,6 +390,14 @@ class Driver:
     def _end_changes(self) -> None:
         link = self.runner.state.link
         self._changes.end("stopped" if link.phase == "stopped" else "gave_up" if link.owned else "link_not_owned")
+
+
+def is_starting(target: Address | Transport, error: DiscoveryError) -> bool:
+    """True if a browser may be about to open this address: no file yet, or a port that refuses connections."""
+    if error.stage == "address":
+        return isinstance(target, os.PathLike) or (isinstance(target, str) and "://" not in target)
+    leaves = leaf_exceptions(error.__cause__.__cause__ or error.__cause__) if error.__cause__ is not None else ()
+    return error.stage == "tcp" and any(isinstance(each, ConnectionRefusedError) for each in leaves)
 
 
 async def _address_from(where: Callable[[], Awaitable[Address | Transport]]) -> Address | Transport:

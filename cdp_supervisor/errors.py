@@ -111,9 +111,8 @@ class FrameSharesProcess(SupervisorError):
         self.frame_id = frame_id
         self.method = method
         self.hint = hint
-        super().__init__(
-            f"{method} cannot be sent to frame {frame_id[:8]} alone, because it shares its page's process; {hint}."
-        )
+        what = "has no session of its own" if method == "A session" else f"cannot get {method} alone"
+        super().__init__(f"Frame {frame_id[:8]} {what}, because it shares its page's process; {hint}.")
 
 
 # ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -65,6 +65,9 @@ async def open_supervisor(
     a bounded time: open dialogs are settled, paused targets and leases are given back, and `stop_report` lists what
     was left behind.
 
+    The first connect waits up to `start_timeout` for a browser that is starting: while its port file does not exist, or
+    its port refuses connections.
+
     Raises DiscoveryError if the first link cannot be made, ConnectionLost if no browser answers over it in time,
     UnsupportedBackend if the peer is not a browser, InvalidArgument or InvalidPolicy if an argument is invalid.
     """
@@ -92,6 +95,7 @@ async def _run(driver: Driver, start_timeout: float) -> AsyncGenerator[Superviso
     body_error: BaseException | None = None
     driver.on_failure = body.cancel
     async with background_tasks() as nursery:
+        driver.start_by = trio.current_time() + start_timeout
         nursery.start_soon(driver.run, driver.keep_link)
         nursery.start_soon(driver.run, driver.keep_time)
         try:
@@ -117,6 +121,8 @@ async def _run(driver: Driver, start_timeout: float) -> AsyncGenerator[Superviso
 async def _started(driver: Driver, start_timeout: float) -> None:
     with trio.move_on_after(start_timeout):
         await driver.started.wait()
+    if driver.start_failure is None and not driver.started.is_set() and driver.browser is None and driver.not_yet:
+        raise driver.not_yet
     if driver.start_failure is not None:
         raise driver.start_failure
     link = driver.runner.state.link

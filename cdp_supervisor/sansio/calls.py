@@ -188,7 +188,7 @@ def call_ended(transition: Transition, ticket: Ticket, _number: int, outcome: An
 
 
 def blocked_by_dialog(transition: Transition, page: Page, dialog: Dialog) -> None:
-    """Mark the open calls that a new dialog blocks; answer their callers unless a policy answers the dialog."""
+    """Mark the open calls that a new dialog blocks, and tell their callers, unless a policy answers it."""
     for record in tuple(transition.state.calls.values()):
         over = record.ended is not None or record.waiting_request is not None
         if not over and _blocks(transition, page, dialog, record):
@@ -351,7 +351,8 @@ def _stop_waiting(transition: Transition, call_id: str) -> None:
 
 def _cancel_deadlines(transition: Transition, record: CallRecord) -> None:
     transition.cancel(("call", record.id))
-    transition.cancel(("waiter", record.id))
+    if ("waiter", record.id) in transition.state.deadline_of:
+        transition.cancel(("waiter", record.id))
 
 
 def _timed_out(transition: Transition, record: CallRecord) -> CallTimedOut:

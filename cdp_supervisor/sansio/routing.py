@@ -154,8 +154,13 @@ def _route_to_target(transition: Transition, request: Call, target_id: TargetId)
     if page is None and session_id is None:
         raise UnknownTarget(target_id, known=page_ids(transition))
     if session_id is None:
-        raise link_down_error(transition, page)
+        return _not_ready(request, page)
     return _route(request, session_id, page or transition.page_of(session_id))
+
+
+def _not_ready(request: Call, page: Page | None) -> Route:
+    """Return the route of a call to a page or frame whose session is being opened: it waits for that."""
+    return Route(session_id=None, page=page, params=request.params, by_browser=False, ready=False)
 
 
 def _route_to_frame(transition: Transition, request: Call, frame_id: str) -> Route:
@@ -171,7 +176,7 @@ def _route_to_frame(transition: Transition, request: Call, frame_id: str) -> Rou
 def _route_of_frame(transition: Transition, request: Call, page: Page, frame: Frame) -> Route:
     attachment = None if frame.session_id is None else transition.state.sessions.get(frame.session_id)
     if attachment is None:
-        raise link_down_error(transition, page)
+        return _not_ready(request, page)
     if attachment.target_id == frame.id:
         return _route(request, attachment.session_id, page)
     if request.method not in CONTEXT_METHODS:
@@ -262,8 +267,13 @@ def session_of(state: State, *, target_id: str | None, frame_id: str | None) -> 
     """Return the session of a page or worker, or a frame's own session. Raises what `route_of` raises."""
     transition = Transition(state, NOWHEN, state.now)
     request = Call(method="Page.enable", target_id=target_id, frame_id=frame_id)
-    route = route_of(transition, request)
-    assert route.session_id is not None
+    try:
+        route = route_of(transition, request)
+    except FrameSharesProcess as error:
+        hint = "use the session of its page, and its execution context in `FrameView.contexts`"
+        raise FrameSharesProcess(error.frame_id, method="A session", hint=hint) from None
+    if route.session_id is None:
+        raise link_down_error(transition, route.page)
     return route.session_id
 
 

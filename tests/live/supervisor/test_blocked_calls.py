@@ -1,4 +1,4 @@
-"""Calls that a dialog blocks: input that opened it, several dialogs, and dialogs that a policy answers."""
+"""Calls that a dialog blocks: input, several dialogs, and dialogs that a policy answers."""
 
 from __future__ import annotations
 

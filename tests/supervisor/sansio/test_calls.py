@@ -85,7 +85,7 @@ def test_a_call_waits_no_longer_once_its_frame_has_its_own_session() -> None:
     [
         (lambda fold: fold.event("Page.frameDetached", on="s-P", frameId="A", reason="remove"), UnknownFrame),
         (lambda fold: fold.down(), ConnectionLost),
-        (lambda fold: fold.detach("s-P"), ConnectionLost),
+        (lambda fold: fold.event("Target.targetDestroyed", targetId="P"), UnknownFrame),
         (lambda fold: fold.opening(), BlockedByDialog),
         (lambda fold: fold.event("Inspector.targetCrashed", on="s-P"), TargetCrashed),
         (lambda fold: fold.ask(Stop()), SupervisorStopped),

@@ -114,12 +114,28 @@ def test_an_unknown_frame_is_refused_with_the_known_ones() -> None:
     assert set(error.known) == {"P", "A"}
 
 
-def test_a_call_to_a_frame_or_a_page_without_a_session_is_refused() -> None:
+def test_a_call_to_a_frame_or_a_page_waits_for_its_session() -> None:
     fold = folded_machine.with_tree("F")
     fold.event("Page.frameDetached", on="s-P", frameId="F", reason="swap")
-    assert isinstance(error_of(fold, call(fold, frame_id="F")), ConnectionLost)
+    to_frame = call(fold, frame_id="F")
+    assert to_frame not in fold.answers
+    fold.attach("F", "iframe", of="s-P", parentFrameId="P")
+    assert len(fold.all_sent(EVAL, on="s-F")) == 1
     fold.detach("s-P")
-    assert "Page P (http://P) has no session now" in str(error_of(fold, call(fold, target_id="P")))
+    to_page = call(fold, target_id="P")
+    assert to_page not in fold.answers
+    fold.attach("P", session="s-P2")
+    assert len(fold.all_sent(EVAL, on="s-P2")) == 1
+
+
+def test_a_call_to_a_page_that_gets_no_session_times_out_and_says_so() -> None:
+    fold = on_a_page()
+    fold.detach("s-P")
+    request_id = call(fold, target_id="P", timeout=3.0)
+    fold.passes(3.0)
+    assert "its session ended, and no other is open yet" in str(error_of(fold, request_id))
+    with pytest.raises(ConnectionLost, match="has no session now"):
+        session_of(fold.state, target_id="P", frame_id=None)
 
 
 def test_without_a_link_nothing_is_sent() -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
-from cdp_core import ConnectionLost, DiscoveryError
-from cdp_core.testing import FakeBrowser, FakeTransport, serve_fake_browser
+from cdp_core import ConnectionLost, DiscoveryError, InvalidArgument
+from cdp_core.testing import FakeBrowser, FakeTransport, Script, serve_fake_browser
 from cdp_core.testing.faults import Cut
-from cdp_supervisor import Reconnect, Snapshot, SupervisorStopped, open_supervisor
+from cdp_supervisor import CallTimedOut, Reconnect, Snapshot, SupervisorStopped, UnknownTarget, open_supervisor
 from support.shop import Site
 
 SHOP = "https://shop.example/"
@@ -361,3 +363,61 @@ async def test_a_cut_before_or_after_any_message_is_survived(
                 number += 1
                 struck = await one_cut(site.fake.script, Cut(number, direction, when, client=1), scenario)
             assert number > 8
+
+
+async def test_the_first_connect_waits_for_a_browser_that_is_starting(tmp_path: Path) -> None:
+    """There is no port file yet."""
+    async with serve_fake_browser(FakeBrowser(Script())) as endpoint, trio.open_nursery() as nursery:
+
+        @nursery.start_soon
+        async def start() -> None:
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            port, path = endpoint.ws_url.removeprefix("ws://127.0.0.1:").split("/", 1)
+            (tmp_path / "DevToolsActivePort").write_text(f"{port}\n/{path}")
+
+        async with open_supervisor(tmp_path, start_timeout=30.0) as supervisor:
+            assert supervisor.snapshot().active
+
+
+@pytest.mark.parametrize(("address", "stage"), [("profile", "address"), ("ws://127.0.0.1:9/devtools/browser/x", "tcp")])
+async def test_a_browser_that_never_starts_raises_why_it_was_not_reached(
+    tmp_path: Path, address: str, stage: str
+) -> None:
+    where = tmp_path / address if stage == "address" else address
+    with pytest.raises(DiscoveryError) as failed:
+        async with open_supervisor(where, start_timeout=0.3):
+            raise AssertionError
+    assert failed.value.stage == stage
+
+
+async def test_another_failure_of_the_first_connect_is_raised_at_once(autojump_clock: Any) -> None:
+    begun = trio.current_time()
+    with pytest.raises(DiscoveryError):
+        async with open_supervisor("http://", start_timeout=3.0):
+            raise AssertionError
+    assert trio.current_time() == begun
+
+
+async def test_a_call_after_a_reconnect_waits_for_the_session_of_its_page(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        [page] = supervisor.snapshot().pages
+        for _ in range(3):
+            site.fake.cut()
+            await supervisor.wait_for(lambda found: not found.active)
+            await supervisor.wait_for(lambda found: found.active)
+            assert await supervisor.evaluate("1+1", target_id=page.target_id) == 2
+            ready = await supervisor.wait_ready(page.target_id)
+            assert ready.session_id is not None
+            assert not ready.stale
+
+
+async def test_waiting_for_a_page_that_is_gone_or_silent_ends(site: Any, bounded: trio.abc.Clock) -> None:
+    async with open_supervisor(site.dial) as supervisor:
+        with pytest.raises(UnknownTarget):
+            await supervisor.wait_ready("gone")
+        with pytest.raises(InvalidArgument, match="timeout must be"):
+            await supervisor.wait_ready("gone", timeout=-1)
+        site.fake.cut()
+        await supervisor.wait_for(lambda found: not found.active)
+        with pytest.raises(CallTimedOut, match="the link to the browser is down"):
+            await supervisor.wait_ready(supervisor.snapshot().pages[0].target_id, timeout=0.01)
