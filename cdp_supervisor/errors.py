@@ -6,6 +6,7 @@ hold the same as values. No error text contains what a page wrote (messages, tex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from cdp_core.errors import CdpError
 
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.health import Health
+
+
+_CLASS = r"an exception|[A-Za-z_$][A-Za-z0-9_$]{0,31}"
 
 
 class SupervisorError(CdpError):
@@ -180,14 +184,18 @@ class CallTimedOut(SupervisorError, TimeoutError):
 
 
 class ScriptFailed(SupervisorError):
-    """The evaluated script threw; `name`, `text`, `line` and `column` are those of the exception."""
+    """The evaluated script threw; `name`, `text`, `line` and `column` are those of the exception.
+
+    Lines count from 1; 0 is an unknown line. The text is in no other place: not in `str()`, `repr()` or a log.
+    """
 
     def __init__(self, *, name: str, text: str, line: int, column: int) -> None:
         self.name = name
         self.text = text
         self.line = line
         self.column = column
-        super().__init__(f"The script threw {name} at line {line}, column {column}; the text is in `text`.")
+        what = name if re.fullmatch(_CLASS, name) else "an exception"  # a page may name its classes as it likes
+        super().__init__(f"The script threw {what} at line {line}, column {column}; the text is in `text`.")
 
 
 class UnknownCall(SupervisorError):

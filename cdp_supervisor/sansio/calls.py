@@ -65,6 +65,7 @@ def call(transition: Transition, received: RequestReceived, request: Call) -> No
         request_id=received.request_id,
         raises=request.when_blocked == "raise",
         due=None if request.timeout is None else transition.now + request.timeout,
+        timeout=request.timeout,
     )
     if route.ready:
         _send(transition, record, route)
@@ -146,7 +147,9 @@ def await_call(transition: Transition, received: RequestReceived, request: Await
         transition.answer(received.request_id, error=error)
     else:
         transition.update(
-            calls=transition.state.calls.set(record.id, replace(record, request_id=received.request_id, raises=True))
+            calls=transition.state.calls.set(
+                record.id, replace(record, request_id=received.request_id, raises=True, timeout=request.timeout)
+            )
         )
         if request.timeout is not None:
             transition.schedule(("waiter", record.id), request.timeout, f"the end of {record.method} is awaited")
@@ -284,9 +287,7 @@ def _time_out(transition: Transition, record: CallRecord) -> None:
         and not is_navigating(page)
     ):
         transition.put_page(replace(page, busy_sessions=page.busy_sessions.set(probe.session_id, probe.since)))
-        transition.note(
-            "warning", "a page is busy: a call and a probe got no reply", page=page.id[:8], session=probe.session_id[:8]
-        )
+        transition.warn(page, "a page is busy: a call and a probe got no reply", session=probe.session_id[:8])
     _end(transition, record, None, _timed_out(transition, record))
 
 
@@ -357,7 +358,7 @@ def _cancel_deadlines(transition: Transition, record: CallRecord) -> None:
 
 def _timed_out(transition: Transition, record: CallRecord) -> CallTimedOut:
     page = transition.page(record.page_id)
-    waited = transition.now - record.since.mono
+    waited = transition.now - record.since.mono if record.timeout is None else record.timeout
     if record.held_by and (why := _policy_awaited(transition, record.held_by)):
         health = None if page is None else view_health(transition.state, page)
         return CallTimedOut(record.method, waited=waited, health=health, why=why)

@@ -391,7 +391,7 @@ def _apply_move(transition: Transition, page: Page, dialog: Dialog, trigger: Tri
         )
     elif move.overdue:
         put(transition, replace(dialog, overdue=True, deadline=None))
-        transition.note("warning", "an unanswerable dialog is overdue", dialog=dialog.id, why=dialog.why)
+        transition.warn(page, f"an unanswerable dialog is overdue ({dialog.why})", dialog=dialog.id)
 
 
 def _make_unanswerable(transition: Transition, page: Page, dialog: Dialog, move: Move) -> None:
@@ -414,7 +414,7 @@ def _make_unanswerable(transition: Transition, page: Page, dialog: Dialog, move:
     if move.unanswerable == "page_inactive" and _is_freed_at_once(transition, dialog):
         freeing.begin(transition, transition.current(page))
     if dialog.phase != "unanswerable":
-        transition.note("warning", "a dialog became unanswerable", dialog=dialog.id, why=move.unanswerable)
+        transition.warn(page, f"a dialog became unanswerable ({move.unanswerable})", dialog=dialog.id)
         _schedule_overdue(transition, unanswerable)
     session_id = transition.process_of(page, dialog.frame_id)
     if move.probe and session_id is not None:

@@ -218,6 +218,14 @@ def site_of(url: str) -> str:
 
 def shown_page(page: Page) -> str:
     """Return the short id of a page with its origin, for an error: the rest of its URL may hold secrets."""
-    found = _HOST.match(page.url)
-    origin = f"{found[1]}://{found[2]}{found[3] or ''}" if found is not None else page.url.partition(":")[0] or "no URL"
-    return f"{page.id[:8]} ({origin[:100]})"
+    return f"{page.id[:8]} ({shown_origin(page.url)})"
+
+
+def shown_origin(url: str) -> str:
+    """Return scheme, host and port of a URL, or its scheme; `about:blank` as such."""
+    found = _HOST.match(url)
+    if found is not None:
+        return f"{found[1]}://{found[2]}{found[3] or ''}"[:100]
+    if not url:
+        return "no URL"
+    return url if re.fullmatch(r"about:[a-z]{1,16}", url) else f"{url.partition(':')[0][:32]}:"

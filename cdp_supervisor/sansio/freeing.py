@@ -60,7 +60,7 @@ def begin(transition: Transition, page: Page) -> None:
     where = "the address of its navigation" if url == page.pending_url else "its own address"
     lost = "what its form sends" if page.pending_post else "what its document holds"
     transition.put_page(replace(page, remedy_pending=True, freed_by=f"navigated to {where}; {lost} is lost"))
-    transition.note("warning", "freeing a page whose dialog would end the browser", page=page.id[:8])
+    transition.warn(page, "freeing a page whose dialog would end the browser")
     transition.send(page.session_id, "Page.navigate", {"url": url}, purpose="free", page_id=page.id)
     transition.schedule(("free", page.id), FREE_SECONDS, f"page {page.id[:8]} is being freed")
 
@@ -92,7 +92,7 @@ def due(transition: Transition, page_id: Any) -> None:
     if page is None or not page.freed_by or page.freed_by.startswith("closed"):
         return
     transition.put_page(replace(page, freed_by="closed, since no navigation freed it; what it holds is lost"))
-    transition.note("warning", "closing a page whose dialog would end the browser", page=page.id[:8])
+    transition.warn(page, "closing a page whose dialog would end the browser")
     transition.send(None, "Target.closeTarget", {"targetId": page.id}, purpose="free", page_id=page.id)
     transition.schedule(("free", page.id), CLOSE_SECONDS, f"page {page.id[:8]} is being closed")
 
@@ -106,6 +106,6 @@ def make_fragile(transition: Transition, page: Page) -> Page:
         why = (
             "a frame was removed under its open dialog: a navigation, a close or a dialog of this page ends the browser"
         )
-        transition.note("warning", why, page=page.id[:8])
         page = transition.put_page(replace(page, fragile=transition.at))
-    return page
+        transition.warn(page, why)
+    return transition.current(page)

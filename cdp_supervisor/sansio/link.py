@@ -66,6 +66,7 @@ def link_down(transition: Transition, down: LinkDown) -> None:
     if link.phase in ("down", "stopped", "gave_up"):
         return
     transition.cancel(("keepalive", ""))
+    transition.cancel(("titles", ""))
     _end_tickets(transition, down.reason)
     pages.link_lost(transition)
     failures = link.failures + 1

@@ -6,7 +6,7 @@ from cdp_core.sansio import load_state
 from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import Event, Json
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.sansio import frames
+from cdp_supervisor.sansio import frames, titles
 from cdp_supervisor.sansio.event_params import text
 from cdp_supervisor.sansio.state import Page
 from cdp_supervisor.sansio.transition import Transition
@@ -29,6 +29,9 @@ def loading(transition: Transition, event: Event) -> None:
     load = load_state.applied(load, event.method, params, transition.at.wall)
     if frame_id == page.id:
         page = _with_navigation(transition, page, event.method, params, load)
+        if load.phase == "complete" != (page.early_load if frame is None else frame.load).phase:
+            titles.wanted(transition, page)
+            page = transition.current(page)
     if frame is None:
         transition.put_page(replace(page, early_load=load))
     elif load is not frame.load:

@@ -23,7 +23,7 @@ from immutables import Map
 from cdp_core.sansio.messages import BrowserContextId, Json, Refusal, Result, SessionId, TargetId
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.sansio import changes, dialogs, effects, frames, freeing, loading
+from cdp_supervisor.sansio import changes, dialogs, effects, frames, freeing, loading, titles
 from cdp_supervisor.sansio.event_params import member, members, text
 from cdp_supervisor.sansio.health import is_navigating
 from cdp_supervisor.sansio.inputs import SessionClosed, SessionOpened
@@ -251,10 +251,10 @@ def setup_overdue(transition: Transition, session_id: SessionId) -> None:
         _await_setup(transition, session_id)
     elif page.session_id == session_id:
         transition.put_page(replace(page, blocked=transition.at))
-        transition.note("warning", "a page does not answer its setup", page=page.id[:8], session=session_id[:8])
+        transition.warn(page, "a page does not answer its setup", session=session_id[:8])
     else:
         transition.put_page(replace(page, blocked_sessions=page.blocked_sessions.set(session_id, transition.at)))
-        transition.note("warning", "a frame does not answer its setup", page=page.id[:8], session=session_id[:8])
+        transition.warn(page, "a frame does not answer its setup", session=session_id[:8])
 
 
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -286,10 +286,10 @@ def _with_info(transition: Transition, page: Page, info: Json) -> Page:
     most = transition.state.limits.text_kept
     opener, context = text(info, "openerId"), text(info, "browserContextId")
     main = page.frames.get(page.id)
+    page = titles.with_title(transition, page, info)
     return replace(
         page,
         url=main.url if main is not None and main.reported else text(info, "url", most) or page.url,
-        title=text(info, "title", most) or page.title,
         opener_id=TargetId(opener) if opener else page.opener_id,
         context_id=BrowserContextId(context) if context else page.context_id,
     )

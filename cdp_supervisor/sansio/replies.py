@@ -41,7 +41,7 @@ def read_evaluation(result: Json) -> Any:
         raise ScriptFailed(
             name=text(exception, "className") or text(exception, "type") or "an exception",
             text=text(exception, "description", 10_000) or text(thrown, "text", 10_000),
-            line=line if isinstance(line, int) else 0,
+            line=line + 1 if isinstance(line, int) else 0,
             column=column if isinstance(column, int) else 0,
         )
     if not isinstance(result.get("result"), dict):

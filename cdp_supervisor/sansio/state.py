@@ -116,6 +116,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     """Pages are shown in the order in which they appeared."""
     url: str = ""
     title: str = ""
+    title_at: float = 0.0
+    """When the title was read (wall time)."""
     opener_id: TargetId | None = None
     context_id: BrowserContextId | None = None
     session_id: SessionId | None = None
@@ -155,6 +157,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     """True if that navigation submits a form with POST."""
     requested: tuple[str, bool] = ("", False)
     """The address that the page last asked to be navigated to, and whether by a form with POST."""
+    noted: frozenset[str] = frozenset()
+    """The warnings about it that were logged: each once."""
     freed_by: str = ""
     """How it is being freed from a dialog that would end the browser."""
     fragile: Instant | None = None
@@ -208,6 +212,8 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     """The request, while it is not sent because its frame has no execution context yet."""
     due: float | None = None
     """When its time is over."""
+    timeout: float | None = None
+    """How long its caller waits, for the error."""
     probe: int = 0
     """The ticket of the probe that checks whether the renderer answers at all; 0: not sent."""
     request_id: int | None
@@ -301,6 +307,9 @@ class State(Struct, frozen=True, kw_only=True):
     """The calls that wait for a policy to answer the dialog that blocks them."""
     deadlines: Deadlines = ()
     deadline_of: Map[Key, float] = Map()
+    titles_wanted: tuple[TargetId, ...] = ()
+    titles_asked: tuple[TargetId, ...] = ()
+    """Pages whose title is asked for next, and those whose title was asked for last."""
     departed: tuple[Dialog, ...] = ()
     """The most recent dialogs of pages that are gone."""
     focus: TargetId | None = None

@@ -44,6 +44,7 @@ from cdp_supervisor.sansio import (
     pages,
     recovery,
     stopping,
+    titles,
 )
 from cdp_supervisor.sansio.deadlines import first_at
 from cdp_supervisor.sansio.event_params import (
@@ -364,6 +365,7 @@ ENDS: Final[dict[str, Callable[[Transition, Ticket, int, Any], None]]] = {
     "targets": _targets_received,
     "extension": extensions.replied,
     "look": freeing.looked,
+    "titles": titles.received,
 }
 """Purpose of a ticket → rule for the end of its command. For other purposes any reply is enough."""
 
@@ -444,6 +446,7 @@ DUE: Final[dict[str, Callable[[Transition, Any], None]]] = {
     "redial": lambda transition, _name: link.redial(transition),
     "extension": extensions.due,
     "free": freeing.due,
+    "titles": lambda transition, _name: titles.due(transition),
     "stop": lambda _transition, _name: None,
     "extensions": lambda _transition, _name: None,
 }

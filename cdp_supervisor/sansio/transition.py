@@ -167,6 +167,14 @@ class Transition(Struct, eq=False):
     def note(self, level: Literal["debug", "info", "warning"], text: str, **fields: Any) -> None:
         self.emit(Note(level=level, text=text, fields={"generation": self.state.generation, **fields}))
 
+    def warn(self, page: Page, text: str, **fields: Any) -> None:
+        """Log a warning about a page, each text once; it repeats at the level of debugging."""
+        page = self.current(page)
+        level: Literal["debug", "warning"] = "debug" if text in page.noted else "warning"
+        if level == "warning":
+            self.put_page(replace(page, noted=page.noted | {text}))
+        self.note(level, text, page=page.id[:8], **fields)
+
     def answer(self, request_id: int | None, value: Any = None, *, error: Exception | None = None) -> None:
         """Answer a request; None stands for one that was answered before."""
         if request_id is not None:

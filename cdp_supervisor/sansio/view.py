@@ -40,6 +40,7 @@ class FrameView:
     name: str
     is_oopif: bool
     session_id: SessionId | None
+    """Its own session; None for a frame that shares the process of its parent."""
     load: LoadState
     """Its document, how far that has loaded, and a navigation in flight."""
     children: tuple[FrameView, ...]
@@ -83,6 +84,8 @@ class PageView:
     pending_url: str
     """The address of a navigation in flight; empty if there is none."""
     title: str
+    title_at: float
+    """When the title was read (wall time); it may have changed since."""
     opener_id: TargetId | None
     context_id: BrowserContextId | None
     session_id: SessionId | None
@@ -126,6 +129,7 @@ class PageView:
             "url": self.url,
             "pending_url": self.pending_url,
             "title": self.title,
+            "title_at": self.title_at,
             "opener_id": self.opener_id,
             "context_id": self.context_id,
             "session_id": self.session_id,
@@ -332,6 +336,7 @@ def _view_page(state: State, page: Page) -> PageView:
         url=page.url,
         pending_url=page.pending_url,
         title=page.title,
+        title_at=page.title_at,
         opener_id=page.opener_id,
         context_id=page.context_id,
         session_id=page.session_id,
@@ -364,7 +369,8 @@ def _view_tree(state: State, page: Page) -> FrameView | None:
         stack.extend(found)
     made: dict[str, FrameView] = {}
     for frame in reversed(order):
-        session_id = frame.session_id if frame.session_id in state.sessions else None
+        own = frame.oopif or frame is top
+        session_id = frame.session_id if own and frame.session_id in state.sessions else None
         made[frame.id] = FrameView(
             frame_id=frame.id,
             parent_frame_id=frame.parent_id,

@@ -63,4 +63,5 @@ def in_the_shop(snapshot: Snapshot) -> bool:
     """Return True once the shop's page, its three frames and their URLs are known."""
     if not snapshot.pages or snapshot.pages[0].frame_count != 3 or snapshot.pages[0].stale:
         return False
-    return all(frame.session_id and frame.url.startswith("https:") for frame in snapshot.pages[0].frames())
+    frames = list(snapshot.pages[0].frames())
+    return all((frame.session_id or not frame.is_oopif) and frame.url.startswith("https:") for frame in frames)

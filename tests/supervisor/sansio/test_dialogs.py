@@ -572,7 +572,7 @@ def test_a_dialog_that_only_an_ended_session_saw_is_orphaned_and_then_overdue() 
     assert (fold.pending()[0].why, fold.pending()[0].deadline) == ("orphaned", 20.0)
     fold.passes(5.0)
     assert fold.pending()[0].overdue
-    assert "an unanswerable dialog is overdue" in fold.notes()
+    assert "an unanswerable dialog is overdue (orphaned)" in fold.notes()
 
 
 def test_an_unanswerable_dialog_is_orphaned_with_its_link_and_keeps_its_deadline() -> None:
@@ -582,7 +582,18 @@ def test_an_unanswerable_dialog_is_orphaned_with_its_link_and_keeps_its_deadline
     fold.refuse(HANDLE, folded_machine.NOT_ACTIVE).passes(1.0)
     fold.down()
     assert (fold.pending()[0].why, fold.pending()[0].deadline) == ("orphaned", 20.0)
-    assert fold.notes().count("a dialog became unanswerable") == 1
+    assert fold.notes().count("a dialog became unanswerable (page_inactive)") == 1
+
+
+def test_a_warning_about_a_page_is_logged_once_and_then_at_the_level_of_debugging() -> None:
+    """A flood of cuts gives one line per page and reason."""
+    fold = on_a_page()
+    for number in range(1, 6):
+        fold.opening()
+        fold.detach("s-P", "detached")
+        fold.attach("P", session="s-P")
+        levels = [each.level for each in fold.orders if getattr(each, "text", "").startswith("a dialog became")]
+        assert levels == ["warning"] + ["debug"] * (number - 1)
 
 
 # ── frames and pages that are removed ─────────────────────────────────────────────────────────────────────────────────

@@ -199,7 +199,9 @@ def test_two_ip_addresses_are_two_sites() -> None:
     [
         ("https://user:secret@shop.example:8443/cart?token=1#x", "12345678 (https://shop.example:8443)"),
         ("http://[::1]/", "12345678 (http://[::1])"),
-        ("data:text/html,secret", "12345678 (data)"),
+        ("data:text/html,secret", "12345678 (data:)"),
+        ("about:blank", "12345678 (about:blank)"),
+        ("about:secret?x", "12345678 (about:)"),
         ("", "12345678 (no URL)"),
         ("https://" + "a" * 200, f"12345678 (https://{'a' * 92})"),
     ],

@@ -92,7 +92,8 @@ def test_a_frame_that_attaches_again_has_moved_back_to_its_parent_s_process() ->
     assert frame_of(fold, "F").oopif
     attached(fold, "F")
     assert not frame_of(fold, "F").oopif
-    assert shown_frame(fold, "F").session_id == "s-P"
+    assert frame_of(fold, "F").session_id == "s-P"
+    assert shown_frame(fold, "F").session_id is None  # it shares that of its page
 
 
 def test_frames_beyond_the_limit_are_counted_and_the_view_shows_it() -> None:

@@ -82,7 +82,7 @@ def test_a_value_is_read_from_an_evaluation(result: Any, value: Any) -> None:
                 "lineNumber": 2,
                 "columnNumber": 3,
             },
-            ("TypeError", "TypeError: x", 2, 3),
+            ("TypeError", "TypeError: x", 3, 3),
         ),
         ({"exception": {"type": "string"}, "text": "Uncaught"}, ("string", "Uncaught", 0, 0)),
         ({"lineNumber": "odd"}, ("an exception", "", 0, 0)),

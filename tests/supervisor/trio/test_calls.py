@@ -83,7 +83,7 @@ async def test_an_expression_that_throws_raises_an_error(site: Any, bounded: tri
         with pytest.raises(ScriptFailed) as failed:
             await supervisor.evaluate("throw()")
         error = failed.value
-        assert (error.name, error.line, error.column, error.text) == ("TypeError", 3, 7, "TypeError: secret")
+        assert (error.name, error.line, error.column, error.text) == ("TypeError", 4, 7, "TypeError: secret")
         assert "secret" not in str(error)
 
 

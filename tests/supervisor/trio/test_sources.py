@@ -46,7 +46,7 @@ SCENARIOS = {
     "dialogs": ("shop", "ask", "accept", "both", "dismiss", "accept"),
     "frames and pages": ("shop", "framed", "accept", "shop", "alone"),
 }
-TIMES = ("since", "opened_at", "closed_at", "at", "sequence", "owned", "last_sent")
+TIMES = ("since", "opened_at", "closed_at", "at", "title_at", "sequence", "owned", "last_sent")
 
 
 def normal(snapshot: Snapshot) -> Any:
