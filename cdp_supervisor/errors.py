@@ -172,6 +172,19 @@ class WouldEndBrowser(SupervisorError):
         )
 
 
+class RemedyFailed(SupervisorError):
+    """The browser carried a remedy out, and the page is not free; `remedies` are those that are left."""
+
+    def __init__(self, target_id: str, *, remedy: str, remedies: Iterable[str], shown: str = "") -> None:
+        self.target_id = target_id
+        self.remedy = remedy
+        self.remedies = tuple(remedies)
+        super().__init__(
+            f"The remedy {remedy!r} was carried out, and page {shown or target_id[:8]} still does not answer; "
+            f"use one of: {_listed(self.remedies)}."
+        )
+
+
 class CallTimedOut(SupervisorError, TimeoutError):
     """A call was not answered in time: also a builtin `TimeoutError`. `health` is the health of its page."""
 

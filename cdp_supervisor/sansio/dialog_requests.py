@@ -41,7 +41,7 @@ def respond(transition: Transition, received: RequestReceived, request: RespondT
     refusal = TABLE[dialog.phase, "answer"].refuse
     if dialog.phase == "unanswerable":
         unanswerable = DialogUnanswerable(
-            dialog.id, why=dialog.why, remedies=remedies(dialog.why, native=dialog.native)
+            dialog.id, why=dialog.why, remedies=remedies(dialog.why, native=dialog.native, type=dialog.type)
         )
         transition.answer(received.request_id, error=unanswerable)
     elif refusal:

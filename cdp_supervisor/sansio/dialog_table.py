@@ -119,6 +119,12 @@ REMEDIES_WITHOUT_WINDOW: Final[Mapping[str, tuple[str, ...]]] = {
 """The same for a browser without windows for dialogs, where a same-document navigation frees nothing."""
 
 
-def remedies(why: str, *, native: bool) -> tuple[str, ...]:
+LEAVING: Final = ("orphaned", "unseen")
+"""Reasons for which a `beforeunload` dialog leaves only the end of its page: nothing else frees it (fact 64)."""
+
+
+def remedies(why: str, *, native: bool, type: str = "") -> tuple[str, ...]:
     """Return the remedies for a dialog that is unanswerable for this reason; none if it is answerable."""
+    if type == "beforeunload" and why in LEAVING:
+        return ("close",)
     return (REMEDIES if native else REMEDIES_WITHOUT_WINDOW).get(why, ())

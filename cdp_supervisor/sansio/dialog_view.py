@@ -82,7 +82,7 @@ def view_dialog(dialog: Dialog) -> DialogView:
         answerable=dialog.phase == "open" and not dialog.closed_by,
         answering=dialog.phase in ("answering", "answered") and not dialog.closed_by,
         why=dialog.why,
-        remedies=remedies(dialog.why, native=dialog.native) if dialog.why else (),
+        remedies=remedies(dialog.why, native=dialog.native, type=dialog.type) if dialog.why else (),
         deadline=dialog.deadline,
         overdue=dialog.overdue,
         closed_by=dialog.closed_by,

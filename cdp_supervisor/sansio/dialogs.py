@@ -407,7 +407,9 @@ def _make_unanswerable(transition: Transition, page: Page, dialog: Dialog, move:
         transition.answer(
             request_id,
             error=DialogUnanswerable(
-                dialog.id, why=unanswerable.why, remedies=remedies(unanswerable.why, native=unanswerable.native)
+                dialog.id,
+                why=unanswerable.why,
+                remedies=remedies(unanswerable.why, native=unanswerable.native, type=dialog.type),
             ),
         )
     put(transition, unanswerable)

@@ -49,6 +49,8 @@ def view_health(state: State, page: Page) -> Health:
         return Health(state="blocked_by_dialog", why=why, since=dialog.opened.wall)
     if is_navigating(page):
         why = "a navigation of it is in flight: it answers when the new document is there, or after Page.stopLoading"
+        if page.leaving:
+            why += "; if a beforeunload dialog that was not seen keeps it, only closing the page helps"
         return Health(state="navigating", why=why, since=_main_load(page).since)
     return _health_of_answers(state, page, page.session_id)
 
@@ -56,7 +58,11 @@ def view_health(state: State, page: Page) -> Health:
 def _health_of_answers(state: State, page: Page, own: SessionId) -> Health:
     """Return the health of a page on which nothing is open, by what it answers."""
     if page.blocked is not None:
-        why = "it does not answer: a dialog whose opening was not seen, or a script that does not end"
+        why = (
+            "a beforeunload dialog whose opening was not seen keeps it from leaving; only closing it helps"
+            if page.leaving
+            else "it does not answer: a dialog whose opening was not seen, or a script that does not end"
+        )
         return Health(state="blocked", why=why, since=page.blocked.wall)
     if page.blocked_sessions:
         session_id, since = min(page.blocked_sessions.items(), key=lambda each: (each[1].mono, each[0]))

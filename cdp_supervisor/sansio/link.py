@@ -151,3 +151,5 @@ def _end_tickets(transition: Transition, reason: str) -> None:
             calls.call_ended(transition, ticket, number, loss)
         elif ticket.purpose == "remedy":
             recovery.remedy_ended(transition, ticket, number, loss)
+        elif ticket.purpose == "proof":
+            recovery.proof_ended(transition, ticket, number, loss)

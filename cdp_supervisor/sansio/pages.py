@@ -175,6 +175,8 @@ def _use_events(transition: Transition, attachment: Attachment) -> None:
 def _set_up(transition: Transition, attachment: Attachment) -> None:
     session_id = attachment.session_id
     if attachment.primary and attachment.type in WITH_FRAMES:
+        if attachment.type == "page" and not attachment.waiting:  # one that crashed earlier reports it now (fact 69)
+            transition.emit(effects.Enable(session_id=session_id, domain="Inspector"))
         transition.emit(effects.Enable(session_id=session_id, domain="Page"))
         request_tree(transition, attachment)
         _await_setup(transition, session_id)
@@ -186,9 +188,16 @@ def _set_up(transition: Transition, attachment: Attachment) -> None:
 
 
 def _await_setup(transition: Transition, session_id: SessionId) -> None:
-    transition.schedule(
-        ("setup", session_id), transition.state.limits.setup_patience, "the setup of a session is unanswered"
-    )
+    """Schedule when the setup is overdue; a page that was silent on an earlier link has had some of the time."""
+    left, page = transition.state.limits.setup_patience, transition.page_of(session_id)
+    if page is not None and page.session_id == session_id:
+        since = page.silent_since or transition.at
+        left -= transition.now - since.mono
+        transition.put_page(replace(page, silent_since=since))
+    if left > 0:
+        transition.schedule(("setup", session_id), left, "the setup of a session is unanswered")
+    else:
+        setup_overdue(transition, session_id)
 
 
 def _resume(transition: Transition, session_id: SessionId, *, waiting: bool) -> None:
@@ -229,9 +238,9 @@ def renderer_answered(transition: Transition, ticket: Ticket, number: int) -> No
     transition.cancel(("setup", ticket.session_id))
     dialogs.replied(transition, page, ticket.session_id, number)
     page = transition.current(page)
-    if page.blocked is not None and page.session_id == ticket.session_id:
-        transition.put_page(replace(page, blocked=None))
-    elif ticket.session_id in page.blocked_sessions:
+    if page.silent_since is not None and page.session_id == ticket.session_id:
+        page = transition.put_page(replace(page, silent_since=None, blocked=None, leaving=False))
+    if ticket.session_id in page.blocked_sessions:
         transition.put_page(replace(page, blocked_sessions=page.blocked_sessions.delete(ticket.session_id)))
     if ticket.session_id in page.busy_sessions:
         page = transition.current(page)
@@ -248,13 +257,38 @@ def setup_overdue(transition: Transition, session_id: SessionId) -> None:
     if page is None or page.dialogs or page.crashed is not None:
         return
     if is_navigating(page):
+        if page.session_id == session_id and not page.leaving:
+            _ask_what_is_shown(transition, page, session_id)
+        transition.put_page(replace(transition.current(page), silent_since=None))
         _await_setup(transition, session_id)
     elif page.session_id == session_id:
-        transition.put_page(replace(page, blocked=transition.at))
+        transition.put_page(replace(page, blocked=page.silent_since or transition.at))
+        _ask_what_is_shown(transition, page, session_id)
         transition.warn(page, "a page does not answer its setup", session=session_id[:8])
     else:
         transition.put_page(replace(page, blocked_sessions=page.blocked_sessions.set(session_id, transition.at)))
         transition.warn(page, "a frame does not answer its setup", session=session_id[:8])
+
+
+def _ask_what_is_shown(transition: Transition, page: Page, session_id: SessionId) -> None:
+    transition.send(session_id, "Page.getNavigationHistory", purpose="shown", page_id=page.id)
+
+
+def shown_known(transition: Transition, ticket: Ticket, _number: int, outcome: Any) -> None:
+    """Compare what a silent page shows with its target info, which may have the address that it leaves for.
+
+    A page that a `beforeunload` dialog keeps, of which no session saw the opening, cannot be told from one whose server is
+    slow. Only its end frees the former (fact 64).
+    """
+    page = transition.page(ticket.page_id)
+    if page is None or page.silent_since is None or not isinstance(outcome, Result):
+        return
+    result = value_of(outcome)
+    entries, index = members(result, "entries"), result.get("currentIndex")
+    most = transition.state.limits.text_kept
+    url = text(entries[index], "url", most) if isinstance(index, int) and 0 <= index < len(entries) else ""
+    if url and url != page.url:
+        transition.put_page(replace(page, url=url, pending_url=page.url, leaving=True))
 
 
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -275,7 +309,9 @@ def _page_attached(transition: Transition, attachment: Attachment, info: Json) -
         transition.publish(changes.PageOpened(target_id=page.id, opener_id=TargetId(opener) if opener else None))
     transition.cancel(("target", page.id))
     page = loading.unwatched(page)
-    page = replace(page, session_id=attachment.session_id, generation=state.generation, stale=True, blocked=None)
+    page = replace(
+        page, session_id=attachment.session_id, generation=state.generation, stale=True, blocked=None, leaving=False
+    )
     page = _with_info(transition, page, info)
     # This target info is newer than the document that an earlier session reported.
     url = text(info, "url", state.limits.text_kept)
@@ -366,7 +402,16 @@ def target_crashed(transition: Transition, params: Json) -> None:
 def _mark_crashed(transition: Transition, page: Page) -> None:
     if page.crashed is None:
         last, page = transition.state.last_ticket, loading.unwatched(page)
-        transition.put_page(replace(page, crashed=transition.at, crashed_after=last, blocked=None, busy_sessions=Map()))
+        transition.put_page(
+            replace(
+                page,
+                crashed=transition.at,
+                crashed_after=last,
+                blocked=None,
+                silent_since=None,
+                busy_sessions=Map(),
+            )
+        )
         transition.publish(changes.PageCrashed(target_id=page.id))
 
 

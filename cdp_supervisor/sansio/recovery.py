@@ -9,14 +9,15 @@ from typing import Any, Final
 
 from cdp_core.errors import CdpError, InvalidArgument
 from cdp_core.sansio.messages import Json, SessionId, TargetId
+from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget, WouldEndBrowser
+from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, RemedyFailed, UnknownTarget, WouldEndBrowser
 from cdp_supervisor.sansio.dialog_table import REMEDIES, remedies
 from cdp_supervisor.sansio.event_params import shown_page
 from cdp_supervisor.sansio.focus import page_ids
 from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.inputs import RequestReceived
-from cdp_supervisor.sansio.replies import result_of
+from cdp_supervisor.sansio.replies import error_of, result_of
 from cdp_supervisor.sansio.requests import Recover
 from cdp_supervisor.sansio.routing import dialogs_without_window, link_down_error
 from cdp_supervisor.sansio.state import Page, Ticket
@@ -45,16 +46,22 @@ def recover(transition: Transition, received: RequestReceived, request: Recover)
         _apply(transition, received.request_id, page, request.remedy)
 
 
+def remedies_of(page: Page) -> tuple[str, ...]:
+    """Return the remedies that can free a page; none if it needs none."""
+    unanswerable = [dialog for dialog in page.dialogs if dialog.phase == "unanswerable"]
+    silent = page.blocked is not None or page.leaving or page.blocked_sessions or page.busy_sessions
+    if not unanswerable and not silent:
+        return ()
+    return tuple(
+        remedy
+        for remedy in (("close",) if page.leaving else REMEDIES["unseen"])
+        if all(remedy in remedies(dialog.why, native=dialog.native, type=dialog.type) for dialog in unanswerable)
+    )
+
+
 def _refusal_of(page: Page, remedy: str) -> InvalidArgument | None:
     """Return the error for a remedy that does not free the page, or None if it does."""
-    unanswerable = [dialog for dialog in page.dialogs if dialog.phase == "unanswerable"]
-    found: tuple[str, ...] = ()
-    if unanswerable or page.blocked is not None or page.blocked_sessions or page.busy_sessions:
-        found = tuple(
-            remedy
-            for remedy in REMEDIES["unseen"]
-            if all(remedy in remedies(dialog.why, native=dialog.native) for dialog in unanswerable)
-        )
+    found = remedies_of(page)
     if remedy in found:
         return None
     if found:
@@ -80,35 +87,66 @@ def _apply(transition: Transition, request_id: int, page: Page, remedy: str) -> 
         method, params = "Page.navigate", {"url": url}
     transition.put_page(replace(page, remedy_pending=bool(page.dialogs)))
     transition.note("info", "freeing a page", page=page.id[:8], remedy=remedy)
-    number = transition.send(session_id, method, params, purpose="remedy", page_id=page.id, request_id=request_id)
+    number = transition.send(
+        session_id, method, params, purpose="remedy", page_id=page.id, request_id=request_id, tag=remedy
+    )
     transition.schedule(("remedy", number), transition.state.limits.answer_patience, "a remedy is unanswered")
 
 
 def remedy_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any) -> None:
+    """Answer with the failure of a remedy, or look for the proof that it freed its page."""
     transition.cancel(("remedy", number))
     try:
         result_of(outcome, "The remedy", ticket.session_id)
     except CdpError as error:
         transition.answer(ticket.request_id, error=error)
-    else:
+        return
+    page = transition.page(ticket.page_id)
+    if page is None or page.session_id is None:
         transition.answer(ticket.request_id)
+        return
+    # The proof is an answer of the renderer; a page that closes ends this command with its session.
+    number = transition.send(
+        *(page.session_id, "Runtime.evaluate", {"expression": "0"}),
+        purpose="proof",
+        page_id=page.id,
+        request_id=ticket.request_id,
+        tag=ticket.tag,
+    )
+    transition.schedule(("remedy", number), transition.state.limits.answer_patience, "a remedy is unproved")
+
+
+def proof_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any) -> None:
+    """Answer the request of a remedy: its page answers, or is gone."""
+    transition.cancel(("remedy", number))
+    lost = isinstance(outcome, Loss) and outcome.kind == "connection"
+    error = error_of(outcome, "The remedy", ticket.session_id) if lost else None
+    transition.answer(ticket.request_id, error=error)
 
 
 def remedy_due(transition: Transition, number: int) -> None:
-    """Answer the request with a timeout: the remedy got no reply in time."""
+    """Answer the request: the remedy got no reply in time, or it was carried out and freed nothing."""
     ticket = transition.state.tickets.get(number)
-    if ticket is not None:
-        transition.forget(number)
-        page = transition.page(ticket.page_id)
+    if ticket is None:
+        return
+    transition.forget(number)
+    page = transition.page(ticket.page_id)
+    error: Exception | None = None
+    if ticket.purpose == "proof" and page is not None:
+        order = REMEDIES["unseen"]
+        left = tuple(each for each in remedies_of(page) if order.index(each) > order.index(ticket.tag))
+        error = RemedyFailed(page.id, remedy=ticket.tag, remedies=left, shown=shown_page(page))
+    elif ticket.purpose == "remedy":
+        waited = transition.state.limits.answer_patience
         health = None if page is None else view_health(transition.state, page)
-        waited = transition.now - ticket.since.mono
-        transition.answer(ticket.request_id, error=CallTimedOut("The remedy", waited=waited, health=health))
+        error = CallTimedOut("The remedy", waited=waited, health=health)
+    transition.answer(ticket.request_id, error=error)
 
 
 def end_all(transition: Transition, error_for: Any) -> None:
     """End every open remedy with the error that `error_for` makes: no reply can come any more."""
     for number, ticket in sorted(transition.state.tickets.items()):
-        if ticket.purpose == "remedy":
+        if ticket.purpose in ("remedy", "proof"):
             transition.cancel(("remedy", number))
             transition.forget(number)
             transition.answer(ticket.request_id, error=error_for())

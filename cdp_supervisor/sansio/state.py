@@ -143,6 +143,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     """The last ticket before the crash was known: a reply to a later one comes from a new renderer process."""
     blocked: Instant | None = None
     """Since when its setup is unanswered while no dialog of it was seen."""
+    silent_since: Instant | None = None
+    """Since when a setup of it is unanswered, over all links; None once it answered."""
     blocked_sessions: Map[SessionId, Instant] = Map()
     """The sessions of out-of-process iframes with an unanswered setup, and since when."""
     busy_sessions: Map[SessionId, Instant] = Map()
@@ -151,6 +153,8 @@ class Page(Struct, frozen=True, kw_only=True, gc=False):
     """True until its frame tree was read on this link."""
     remedy_pending: bool = False
     """True while a command of ours that ends its dialogs is under way: a navigation or a remedy."""
+    leaving: bool = False
+    """True if it waits for the answer to a `beforeunload` dialog that no session saw: only its end frees it."""
     pending_url: str = ""
     """The address of the main frame's navigation in flight; empty if there is none."""
     pending_post: bool = False

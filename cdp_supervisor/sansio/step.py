@@ -365,12 +365,14 @@ ENDS: Final[dict[str, Callable[[Transition, Ticket, int, Any], None]]] = {
     "targets": _targets_received,
     "extension": extensions.replied,
     "look": freeing.looked,
+    "shown": pages.shown_known,
+    "proof": recovery.proof_ended,
     "titles": titles.received,
 }
 """Purpose of a ticket → rule for the end of its command. For other purposes any reply is enough."""
 
 
-BY_RENDERER: Final = frozenset(("tree", "probe"))
+BY_RENDERER: Final = frozenset(("tree", "probe", "proof"))
 """Purposes of commands that a blocked renderer does not answer."""
 
 

@@ -27,6 +27,7 @@ MADE: dict[str, Callable[[], CdpError]] = {
     "FrameSharesProcess": lambda: errors.FrameSharesProcess("F", method="Page.enable", hint="try again"),
     "InvalidPolicy": lambda: errors.InvalidPolicy("'never' is not a dialog policy", valid=["auto_accept"]),
     "NoPendingDialog": errors.NoPendingDialog,
+    "RemedyFailed": lambda: errors.RemedyFailed("T", remedy="reload", remedies=("close",)),
     "WouldEndBrowser": lambda: errors.WouldEndBrowser("T", method="Page.reload"),
     "PageFrozen": lambda: errors.PageFrozen("T", since=1.0, why="it does not answer"),
     "ScriptFailed": lambda: errors.ScriptFailed(name="TypeError", text=SECRET, line=3, column=4),

@@ -58,6 +58,7 @@ def test_a_page_is_set_up_in_one_step_and_resumed_last() -> None:
     fold = folded_machine.Fold().up()
     fold.attach("P", url="http://a/", title="A", openerId="O", browserContextId="C")
     assert sent_to_sessions(fold) == [
+        "s-P Inspector.enable",
         "s-P Page.enable",
         "s-P Page.getFrameTree",
         "s-P Runtime.enable",
@@ -559,7 +560,14 @@ def test_a_refused_tree_repeats_the_whole_setup() -> None:
     """The page crashed before the attach: no setup took effect (docs/cdp/a-crash-ends-no-session.md)."""
     fold = on_a_page()
     fold.refuse(TREE)
-    setup = ["s-P Page.enable", "s-P Page.getFrameTree", "s-P Runtime.enable", "s-P autoattach", "s-P resume"]
+    setup = [
+        "s-P Inspector.enable",
+        "s-P Page.enable",
+        "s-P Page.getFrameTree",
+        "s-P Runtime.enable",
+        "s-P autoattach",
+        "s-P resume",
+    ]
     assert sent_to_sessions(fold) == setup
     fold.event("Inspector.targetReloadedAfterCrash", on="s-P")  # the crashed renderer did not run the setup either
     assert sent_to_sessions(fold) == setup
@@ -943,3 +951,66 @@ def test_a_session_that_ended_before_the_reply_to_its_attach_is_of_no_interest()
     fold.reply("Target.attachToTarget", {"sessionId": "gone"})
     assert fold.state.opened == ()
     assert not any(isinstance(each, Detach) for each in fold.last)
+
+
+# ── pages that were silent or crashed on an earlier link ──────────────────────────────────────────────────────────────
+
+
+def test_a_page_that_crashed_without_a_link_is_known_as_such_at_once() -> None:
+    """Fact 69: `Inspector.enable` reports it; a target that waits for its first instruction cannot have crashed."""
+    fold = folded_machine.Fold().up()
+    fold.attach("P")
+    assert "s-P Inspector.enable" in sent_to_sessions(fold)
+    fold.event("Inspector.targetCrashed", on="s-P")
+    assert fold.health() == "crashed"
+    fold.passes(9.0)
+    assert fold.health() == "crashed"
+    waiting = folded_machine.Fold().up()
+    waiting.opens("Q", waiting_for_debugger=True)
+    waiting.event(
+        "Target.attachedToTarget",
+        sessionId="s-Q",
+        targetInfo={"targetId": "Q", "type": "page"},
+        waitingForDebugger=True,
+    )
+    assert "s-Q Inspector.enable" not in sent_to_sessions(waiting)
+
+
+def test_the_patience_with_a_setup_goes_on_over_links() -> None:
+    fold = on_a_page()
+    fold.passes(2.0).down()
+    fold.passes(0.6)
+    fold.up().attach("P")
+    fold.passes(0.3)
+    assert fold.health() != "blocked"
+    fold.passes(0.2)
+    assert fold.health() == "blocked"
+    assert fold.page().blocked == fold.page().silent_since
+
+
+def test_a_page_that_was_blocked_on_the_last_link_is_so_at_once_on_the_next() -> None:
+    fold = on_a_page()
+    fold.passes(3.0)
+    assert fold.health() == "blocked"
+    fold.down().passes(0.6)
+    fold.up().attach("P")
+    assert fold.health() == "blocked"
+    fold.reply(TREE, folded_machine.tree_of("P"))
+    assert fold.health() == "ok"
+    assert fold.page().silent_since is None
+    fold.down().passes(0.6)
+    fold.up().attach("P")
+    assert fold.health() != "blocked"
+
+
+def test_a_navigation_begins_the_patience_anew() -> None:
+    fold = on_a_page()
+    fold.event(
+        "Page.frameStartedNavigating", on="s-P", frameId="P", loaderId="l", navigationType="differentDocument", url="u"
+    )
+    fold.passes(3.0)
+    assert fold.health() == "navigating"
+    fold.event("Page.frameStoppedLoading", on="s-P", frameId="P").passes(2.0)
+    assert fold.health() != "blocked"
+    fold.passes(1.0)
+    assert fold.health() == "blocked"

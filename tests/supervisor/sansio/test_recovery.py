@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument
-from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownTarget
+from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, RemedyFailed, UnknownTarget
 from cdp_supervisor.sansio import recovery
 from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.effects import Forget
@@ -17,6 +17,7 @@ from cdp_supervisor.sansio.transition import Transition
 from support import folded_machine
 
 HANDLE, NAVIGATE, CLOSE = "Page.handleJavaScriptDialog", "Page.navigate", "Target.closeTarget"
+EVAL = "Runtime.evaluate"
 REMEDIES = ("same_document", "navigate", "reload", "close")
 error_of = folded_machine.error_of
 
@@ -56,7 +57,7 @@ def recover(fold: Any, remedy: str, target: str = "P") -> int:
         ("navigate", NAVIGATE, "s-P", {"url": "http://a/"}),
     ],
 )
-def test_a_remedy_is_sent_and_its_request_is_answered_at_the_reply(
+def test_a_remedy_is_sent_and_its_request_is_answered_when_its_page_answers_or_is_gone(
     remedy: str, method: str, session: str | None, params: Any
 ) -> None:
     fold = blocked_page()
@@ -64,8 +65,108 @@ def test_a_remedy_is_sent_and_its_request_is_answered_at_the_reply(
     assert (fold.sent(method).session_id, fold.sent(method).params) == (session, params)
     assert request_id not in fold.answers
     fold.reply(method)
+    assert request_id not in fold.answers  # a reply is no proof (fact 64)
+    if remedy == "close":
+        fold.lose(EVAL)
+    else:
+        fold.reply(EVAL)
     assert fold.answers[request_id].error is None
-    assert "a remedy is unanswered" not in fold.deadline_reasons()
+    assert not {"a remedy is unanswered", "a remedy is unproved"} & set(fold.deadline_reasons())
+
+
+def test_a_remedy_that_frees_nothing_fails_and_names_what_is_left() -> None:
+    fold = blocked_page()
+    request_id = recover(fold, "reload")
+    fold.reply("Page.reload").passes(5.0)
+    error = error_of(fold, request_id)
+    assert isinstance(error, RemedyFailed)
+    assert (error.target_id, error.remedy, error.remedies) == ("P", "reload", ("close",))
+    dialog = page_with_unanswerable_dialog()
+    request_id = recover(dialog, "same_document")
+    dialog.reply(NAVIGATE).passes(5.0)
+    assert error_of(dialog, request_id).remedies == ("navigate", "reload", "close")
+
+
+def test_the_proof_of_a_remedy_ends_with_its_link_and_its_page() -> None:
+    fold = blocked_page()
+    request_id = recover(fold, "reload")
+    fold.reply("Page.reload").down()
+    assert isinstance(error_of(fold, request_id), ConnectionLost)
+    gone = blocked_page()
+    request_id = recover(gone, "close")
+    gone.event("Target.targetDestroyed", targetId="P")
+    gone.reply(CLOSE)
+    assert gone.answers[request_id].error is None
+    assert not gone.all_sent(EVAL)
+    late = blocked_page()
+    request_id = recover(late, "close")
+    late.reply(CLOSE)
+    late.event("Target.targetDestroyed", targetId="P")
+    late.passes(5.0)
+    assert late.answers[request_id].error is None
+
+
+# ── a beforeunload dialog that no session saw ─────────────────────────────────────────────────────────────────────────
+
+HISTORY = "Page.getNavigationHistory"
+
+
+@pytest.mark.parametrize("navigating", [False, True])
+def test_a_page_that_shows_another_address_than_it_leaves_for_can_only_be_closed(navigating: bool) -> None:
+    """Fact 64."""
+    fold = folded_machine.Fold().up()
+    fold.attach("P", url="http://a/there")
+    if navigating:
+        fold.event(
+            *("Page.frameStartedNavigating", "s-P"),
+            frameId="P",
+            loaderId="l",
+            navigationType="differentDocument",
+            url="http://a/there",
+        )
+    fold.passes(3.0)
+    entries = [{"url": "about:blank"}, {"url": "http://a/here"}]
+    fold.reply(HISTORY, {"entries": entries, "currentIndex": 1})
+    shown = fold.shown().pages[0]
+    assert (shown.url, shown.pending_url) == ("http://a/here", "http://a/there")
+    assert "only clos" in shown.health.why
+    assert "use one of: close." in str(error_of(fold, recover(fold, "reload")))
+    recover(fold, "close")
+    assert len(fold.all_sent(CLOSE)) == 1
+    fold.passes(3.0)
+    assert len(fold.all_sent(HISTORY)) == 1
+    fold.reply("Page.getFrameTree", folded_machine.tree_of("P"))
+    assert not fold.page().leaving
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {},
+        {"entries": [], "currentIndex": 0},
+        {"entries": [{"url": "http://a/"}], "currentIndex": 0},
+        {"entries": [{"url": "http://b/"}], "currentIndex": "0"},
+        {"entries": [{"url": 7}], "currentIndex": 0},
+    ],
+)
+def test_a_history_that_tells_nothing_changes_nothing(result: Any) -> None:
+    fold = blocked_page()
+    fold.reply(HISTORY, result)
+    assert not fold.page().leaving
+    refused = blocked_page()
+    refused.refuse(HISTORY)
+    assert not refused.page().leaving
+    answered = blocked_page()
+    answered.reply("Page.getFrameTree", folded_machine.tree_of("P"))
+    answered.reply(HISTORY, {"entries": [{"url": "http://b/"}], "currentIndex": 0})
+    assert not answered.page().leaving
+
+
+def test_a_beforeunload_dialog_that_lost_its_session_leaves_only_close() -> None:
+    fold = folded_machine.with_tree()
+    fold.opening(type="beforeunload")
+    fold.detach("s-P")
+    assert fold.pending()[0].remedies == ("close",)
 
 
 def test_the_gentlest_remedy_stays_in_the_document_and_uses_a_new_fragment_each_time() -> None:

@@ -192,7 +192,8 @@ def test_an_extra_time_passed_does_nothing() -> None:
 
 
 def test_any_reply_shows_that_the_browser_is_alive_but_a_loss_does_not() -> None:
-    fold = on_a_page(keepalive=10.0)
+    fold = folded_machine.with_tree(keepalive=10.0)
+    fold.ask(Call(method=TREE, target_id="P", timeout=None))
     fold.passes(10.0)
     assert fold.state.link.unanswered == 1
     fold.lose(TREE)
@@ -202,7 +203,7 @@ def test_any_reply_shows_that_the_browser_is_alive_but_a_loss_does_not() -> None
 
 
 def test_a_browser_that_stops_answering_is_disconnected() -> None:
-    fold = on_a_page(keepalive=10.0)
+    fold = folded_machine.with_tree(keepalive=10.0)
     fold.passes(10.0).passes(10.0).passes(10.0)
     assert Disconnect(reason="half_open") in fold.last
 
@@ -249,7 +250,7 @@ def test_the_end_of_a_command_goes_to_the_rule_for_its_purpose() -> None:
     fold.respond()
     fold.refuse(HANDLE, folded_machine.NOT_ACTIVE)
     remedy = fold.ask(Recover(target_id="P", remedy="navigate"))
-    fold.reply("Page.navigate")
+    fold.reply("Page.navigate").reply("Runtime.evaluate")
     assert (fold.answers[call].value, fold.answers[remedy].value) == ({"n": 1}, None)
     fold.detach("s-Q").lose(TREE).passes(1.0).refuse("Target.attachToTarget")
     assert [page.target_id for page in fold.shown().pages] == ["P"]

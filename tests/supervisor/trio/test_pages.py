@@ -392,7 +392,7 @@ async def test_events_arrive_from_a_page_that_had_crashed_before_the_start(
         await supervisor.evaluate("log()")
         await supervisor.wait_for(lambda seen: "'line'" in str(seen.extensions["console"]))
         leases = supervisor.browser.sessions[found.pages[0].session_id].statistics().leases
-        assert leases == {"Page": 1, "Runtime": 1}
+        assert leases == {"Inspector": 1, "Page": 1, "Runtime": 1}
 
 
 async def test_a_popup_that_crashed_while_paused_runs_after_its_reload(site: Any, bounded: trio.abc.Clock) -> None:

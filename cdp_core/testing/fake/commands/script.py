@@ -80,6 +80,12 @@ def _inspector_enable(call: Call) -> Json:
     return {}
 
 
+@modelled("Inspector.disable", FRAMES | {"shared_worker", "service_worker"}, by_renderer=True, parks=False)
+def _inspector_disable(call: Call) -> Json:
+    call.session.domains.discard("Inspector")
+    return {}
+
+
 Check = Callable[[Call], None]
 
 
