@@ -17,7 +17,7 @@ from cdp_core.sansio.messages import CommandId, Json, SessionId
 from cdp_core.sansio.outcomes import Outcome, Waiter
 from cdp_core.sansio.router import Anomaly, CommandDone, SessionClosed, SessionOpened
 from cdp_core.sansio.structs import asdict
-from cdp_core.sansio.target_table import AUTO_ATTACH, DISCOVER
+from cdp_core.sansio.target_table import ATTACH_RUNNING, AUTO_ATTACH, DISCOVER
 from cdp_supervisor.extension_claims import ExtensionClaims
 from cdp_supervisor.runner import Runner
 from cdp_supervisor.sansio import inputs
@@ -262,7 +262,7 @@ def commands_of(effect: Shared) -> tuple[Command, ...]:
     if isinstance(effect, Discover):
         return (("Target.setDiscoverTargets", DISCOVER, None),)
     if isinstance(effect, AutoAttach):
-        return (("Target.setAutoAttach", AUTO_ATTACH, effect.session_id),)
+        return (("Target.setAutoAttach", AUTO_ATTACH if effect.wait else ATTACH_RUNNING, effect.session_id),)
     if isinstance(effect, Enable):
         return ((f"{effect.domain}.enable", None, effect.session_id),)
     if isinstance(effect, Resume):
@@ -270,7 +270,8 @@ def commands_of(effect: Shared) -> tuple[Command, ...]:
     if isinstance(effect, Detach):
         return (("Target.detachFromTarget", {"sessionId": effect.session_id}, effect.parent),)
     detached = [("Target.detachFromTarget", {"sessionId": each}, None) for each in effect.sessions]
-    return (("Target.setAutoAttach", NO_AUTO_ATTACH, None), *detached)
+    root: tuple[Command, ...] = (("Target.setAutoAttach", NO_AUTO_ATTACH, None),) if effect.root else ()
+    return (*root, *detached)
 
 
 def session_input(output: SessionOpened | SessionClosed, at: Instant, generation: int) -> Input:

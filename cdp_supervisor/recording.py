@@ -318,6 +318,8 @@ def _read_options(fields: Json, extensions: tuple[Extension[Any], ...]) -> State
             target_ids=None if targets is None else frozenset(TargetId(_TEXT.read(each)) for each in targets),
             context_id=None if context is None else BrowserContextId(context),
             observing=_FLAG.read(scope["observing"]),
+            sharing=_FLAG.read(scope.get("sharing", False)),
+            grace=scope.get("grace", 1.0),
         ),
         reconnect=Reconnect(**_read_fields(reconnect, dict.fromkeys(reconnect, _NUMBER))),
         limits=Limits(**_read_fields(limits, dict.fromkeys(limits, _NUMBER))),

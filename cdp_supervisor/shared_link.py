@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from cdp_core import BrowserSession, Output, PageSession, SessionId
-from cdp_core.sansio.target_table import AUTO_ATTACH
+from cdp_core.sansio.target_table import ATTACH_RUNNING, AUTO_ATTACH
 from cdp_supervisor.performing import Shared
 from cdp_supervisor.sansio.effects import AutoAttach, Detach, Discover, Enable, Release, Resume
 
@@ -47,8 +47,10 @@ class SharedLink:
                 self._enable(session, effect.domain)
             elif isinstance(effect, Resume):
                 self._resume(session)
-            else:
+            elif effect.wait:
                 self._arm(session)
+            elif not session.armed:  # else it is armed by another user of this link, who also wants what is below it
+                session._start("Target.setAutoAttach", ATTACH_RUNNING, bounded=False).on_end()
 
     def session_closed(self, session_id: SessionId) -> None:
         """Forget a session that ended: its leases ended with it."""

@@ -88,6 +88,7 @@ FILTER: Final[list[Json]] = [
 ]
 """Every target except the browser's own interface, which could be evaluated in and closed like a page (fact 46)."""
 AUTO_ATTACH: Final[Json] = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": FILTER}
+ATTACH_RUNNING: Final[Json] = {**AUTO_ATTACH, "waitForDebuggerOnStart": False}
 NO_AUTO_ATTACH: Final[Json] = {"autoAttach": False, "waitForDebuggerOnStart": False, "flatten": True}
 DISCOVER: Final[Json] = {"discover": True, "filter": FILTER}
 

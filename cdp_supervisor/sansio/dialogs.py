@@ -267,8 +267,11 @@ def due(transition: Transition, dialog_id: str) -> None:
     if dialog.held:
         _release(transition, dialog)
         return
-    put(transition, replace(dialog, deadline=None))
-    if dialog.phase == "open":
+    dialog = replace(dialog, deadline=None)
+    put(transition, dialog)
+    if dialog.phase == "open" and (policy := transition.state.policy.of(dialog.type)) != "must_respond":
+        _answer_by_policy(transition, dialog, policy)
+    elif dialog.phase == "open":
         transition.note("warning", "dismissing a dialog that got no answer in time", dialog=dialog.id, page=page.id[:8])
         answer(transition, dialog.id, accept=False, prompt_text=None, by="watchdog")
     else:
@@ -312,6 +315,9 @@ def _schedule(transition: Transition, dialog: Dialog, policy: str) -> float | No
     if dialog.held:
         transition.schedule(_key(dialog), HOLD_SECONDS, f"dialog {dialog.id} is one of two, and one of them ends")
         return None
+    if policy != "must_respond" and _is_left_to_others(transition, dialog):
+        left = dialog.opened.mono + state.scope.grace - transition.now
+        return transition.schedule(_key(dialog), left, f"dialog {dialog.id} is left to other clients")
     if policy != "must_respond":
         return dialog.deadline
     left = state.policy.dialog_timeout - max(transition.now - dialog.opened.mono, 0.0)
@@ -325,10 +331,16 @@ def _answer_by_policy(transition: Transition, dialog: Dialog, policy: str) -> No
         return
     if transition.state.stopping is not None:
         _answer_for_stop(transition, dialog)
-    elif policy != "must_respond" and not dialog.held:
+    elif policy != "must_respond" and not dialog.held and not _is_left_to_others(transition, dialog):
         accept = policy == "auto_accept"
         transition.note("info", "answering a dialog by policy", dialog=dialog.id, type=dialog.type, accept=accept)
         answer(transition, dialog.id, accept=accept, prompt_text=transition.state.policy.prompt_text, by="auto_policy")
+
+
+def _is_left_to_others(transition: Transition, dialog: Dialog) -> bool:
+    """True while other clients may answer a dialog of a shared browser."""
+    scope = transition.state.scope
+    return scope.sharing and dialog.via == "native" and transition.now < dialog.opened.mono + scope.grace
 
 
 def _release(transition: Transition, dialog: Dialog) -> None:

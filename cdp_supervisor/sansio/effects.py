@@ -39,9 +39,10 @@ class Discover(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AutoAttach(Struct, frozen=True, kw_only=True, gc=False):
-    """Attach to new targets of this session, paused before they run; None: of the root session."""
+    """Attach to new targets of this session, paused before they run if they `wait`; None: of the root session."""
 
     session_id: SessionId | None = None
+    wait: bool = True
 
 
 class Enable(Struct, frozen=True, kw_only=True, gc=False):
@@ -71,6 +72,8 @@ class Release(Struct, frozen=True, kw_only=True, gc=False):
     """
 
     sessions: tuple[SessionId, ...] = ()
+    root: bool = True
+    """False if there is no auto-attach on the root session."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

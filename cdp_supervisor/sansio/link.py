@@ -53,7 +53,7 @@ def link_up(transition: Transition, up: LinkUp) -> None:
     if other:
         transition.note("warning", "another browser is behind the link; the pages of the previous browser are gone")
     transition.emit(effects.Discover())
-    if not transition.state.adopting:
+    if not transition.state.adopting and not transition.state.scope.sharing:
         transition.emit(effects.AutoAttach())
     transition.send(None, "Target.getTargets", purpose="targets")
     _keep_alive(transition)

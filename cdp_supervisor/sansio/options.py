@@ -141,6 +141,9 @@ class Scope:
     context_id: BrowserContextId | None = None
     observing: bool = False
     """True: nothing is sent automatically that a page could notice; no dialog is answered or timed."""
+    sharing: bool = False
+    """True: no target is paused or resumed, and dialogs are left to other clients for `grace` seconds."""
+    grace: float = attrs.field(default=1.0, validator=_seconds)
 
     @classmethod
     def browser(cls) -> Scope:
@@ -161,12 +164,25 @@ class Scope:
             raise InvalidPolicy("Scope.context needs the id of a browser context, as a string")
         return cls(context_id=BrowserContextId(context_id))
 
+    def shared(self, *, grace: float = 1.0) -> Scope:
+        """Return this scope for a browser that other clients use too.
+
+        No target is paused, and none is resumed, so that another client has the time to set its popups up. A dialog is
+        left to the others for `grace` seconds after its opening; if it is still open then, the policy applies.
+        `observed()` wins over this.
+
+        The price: a dialog in the first milliseconds of a page may open unseen (the page's health says so), and no init
+        script of an extension is promised to run before a page's first instruction.
+        """
+        return attrs.evolve(self, sharing=True, grace=grace)
+
     def observed(self) -> Scope:
-        """Return this scope, observing: no dialog is answered or timed, no page navigated, freed or closed.
+        """Return this scope, observing: no dialog is answered or timed, and no page is navigated or closed.
 
         Observing has one visible effect. A browser without windows for dialogs dismisses a dialog at once if no
         client has `Page` enabled; while one observes, the dialog stays open until a client answers it or the last
-        observer leaves (fact 26).
+        observer leaves (fact 26). A page whose dialog would end the browser when this supervisor leaves it is navigated
+        away before (`StopReport.freed`, docs/cdp/leaving-a-page-can-end-the-browser.md).
         """
         return attrs.evolve(self, observing=True)
 
@@ -178,7 +194,8 @@ class Scope:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON, for a trace."""
         targets = None if self.target_ids is None else sorted(self.target_ids)
-        return {"targets": targets, "context": self.context_id, "observing": self.observing}
+        shared = {"sharing": True, "grace": self.grace} if self.sharing else {}
+        return {"targets": targets, "context": self.context_id, "observing": self.observing, **shared}
 
 
 @attrs.frozen(kw_only=True)

@@ -149,7 +149,7 @@ def _begin(transition: Transition, attachment: Attachment, info: Json) -> None:
     if not _in_scope(transition, attachment, info):
         transition.update(sessions=transition.state.sessions.delete(attachment.session_id))
         _leave_target(transition, attachment)
-        transition.resume(attachment.session_id)
+        _resume(transition, attachment.session_id, waiting=False)
         if not transition.state.adopting:
             detach = effects.Detach(session_id=attachment.session_id, parent=attachment.parent)
             transition.last = (*transition.last, detach)
@@ -183,7 +183,7 @@ def _set_up(transition: Transition, attachment: Attachment) -> None:
     if attachment.primary and attachment.type in SCRIPTED:
         transition.emit(effects.Enable(session_id=session_id, domain="Runtime"))
     if attachment.primary and not transition.state.adopting:
-        transition.emit(effects.AutoAttach(session_id=session_id))
+        transition.emit(effects.AutoAttach(session_id=session_id, wait=not transition.state.scope.sharing))
     _resume(transition, session_id, waiting=attachment.waiting)
 
 
@@ -202,6 +202,8 @@ def _await_setup(transition: Transition, session_id: SessionId) -> None:
 
 def _resume(transition: Transition, session_id: SessionId, *, waiting: bool) -> None:
     """Resume a target, waiting or not (fact 7), unless the client that made it wait does so."""
+    if transition.state.scope.sharing:
+        return
     if not transition.state.adopting or not waiting:
         transition.resume(session_id)
 
@@ -520,8 +522,15 @@ def link_lost(transition: Transition) -> None:
 
 
 def _in_scope(transition: Transition, attachment: Attachment, info: Json) -> bool:
-    scope, target_id = transition.state.scope, attachment.target_id
-    if scope.whole or (attachment.type != "page" and (attachment.page_id is not None or attachment.type == "iframe")):
+    if attachment.type != "page" and (attachment.page_id is not None or attachment.type == "iframe"):
+        return True
+    return target_in_scope(transition, attachment.target_id, info)
+
+
+def target_in_scope(transition: Transition, target_id: TargetId, info: Json) -> bool:
+    """True for a target of the scope, by its target info."""
+    scope = transition.state.scope
+    if scope.whole:
         return True
     if scope.context_id is not None:
         return text(info, "browserContextId") == scope.context_id

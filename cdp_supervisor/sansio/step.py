@@ -31,6 +31,7 @@ from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import Struct, replace
 from cdp_supervisor.errors import SupervisorStopped
 from cdp_supervisor.sansio import (
+    attaching,
     calls,
     dialog_requests,
     dialogs,
@@ -306,6 +307,7 @@ EVENTS: Final[dict[str, Callable[[Transition, Event], None]]] = {
         NoParams, lambda transition, page, session_id, _params: pages.reload_after_crash(transition, page, session_id)
     ),
     "Target.attachedToTarget": _target_rule(pages.attached_to_target),
+    "Target.targetCreated": _target_rule(attaching.target_created),
     "Target.targetInfoChanged": _target_rule(pages.info_changed),
     "Target.targetDestroyed": _target_rule(pages.destroyed),
     "Target.targetCrashed": _target_rule(pages.target_crashed),
@@ -352,6 +354,7 @@ def _page_replied(transition: Transition, ticket: Ticket, number: int, outcome: 
 def _targets_received(transition: Transition, _ticket: Ticket, _number: int, outcome: Any) -> None:
     if isinstance(outcome, Result):
         pages.targets_listed(transition, value_of(outcome))
+        attaching.listed(transition, value_of(outcome))
     elif isinstance(outcome, Refusal):
         link.unsupported(transition, outcome)
 

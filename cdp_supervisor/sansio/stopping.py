@@ -52,7 +52,7 @@ def go_on(transition: Transition) -> None:
         if hosted.claims:
             transition.emit(effects.ReleaseFetch(extension=hosted.extension.name))
     if state.link.phase == "up" and not state.adopting:
-        transition.emit(effects.Release(sessions=state.opened))
+        transition.emit(effects.Release(sessions=state.opened, root=not state.scope.sharing))
     transition.answer(state.stopping, report)
     transition.update(
         stopping=None,

@@ -249,6 +249,7 @@ EVENTS: dict[str, tuple[str | None, Any]] = {
     "Inspector.targetCrashed": ("s", {}),
     "Inspector.targetReloadedAfterCrash": ("s", {}),
     "Target.attachedToTarget": (None, {"sessionId": "n", "targetInfo": {**INFO, "targetId": "n"}}),
+    "Target.targetCreated": (None, {"targetInfo": INFO}),
     "Target.targetInfoChanged": (None, {"targetInfo": INFO}),
     "Target.targetDestroyed": (None, {"targetId": "q"}),
     "Target.targetCrashed": (None, {"targetId": "p", "status": "killed", "errorCode": 1}),
