@@ -393,7 +393,7 @@ class Driver:
 
 
 def is_starting(target: Address | Transport, error: DiscoveryError) -> bool:
-    """True if a browser may be about to open this address: no file yet, or a port that refuses connections."""
+    """True if a browser may be about to open this address: no file yet, or a refused connection."""
     if error.stage == "address":
         return isinstance(target, os.PathLike) or (isinstance(target, str) and "://" not in target)
     leaves = leaf_exceptions(error.__cause__.__cause__ or error.__cause__) if error.__cause__ is not None else ()

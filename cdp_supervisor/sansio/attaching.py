@@ -1,6 +1,6 @@
-"""Attaching to pages without auto-attach on the root session, for a browser that other clients use too.
+"""Attaches to the pages of a browser that other clients use too, and pauses nothing.
 
-Auto-attach on the root pauses every new page, and any client's `Runtime.runIfWaitingForDebugger` resumes it for all
+Auto-attach on the root session pauses every new page, and any client's `Runtime.runIfWaitingForDebugger` resumes it for all
 (fact 72): a client that needs some time to set a popup up loses that time. In a shared scope the supervisor therefore
 pauses nothing and resumes nothing. It learns of pages by discovery, attaches to each, and auto-attaches only below
 pages, without waiting (docs/cdp/any-client-resumes-a-paused-target.md).

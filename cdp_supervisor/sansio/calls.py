@@ -88,9 +88,9 @@ def _send(transition: Transition, record: CallRecord, route: Route) -> None:
     page_id = None if page is None else page.id
     if method in NAVIGATIONS and page is not None:
         transition.put_page(replace(page, remedy_pending=bool(page.dialogs)))
+    held_by = _held_by(transition, route)
     number = transition.send(route.session_id, method, route.params, purpose="call", page_id=page_id, call_id=call_id)
     sent = replace(record, session_id=route.session_id, page_id=page_id, ticket=number, waiting_request=None)
-    held_by = _held_by(transition, route)
     last = max(record.number, transition.state.last_call)
     transition.update(calls=transition.state.calls.set(call_id, sent), last_call=last)
     if held_by:
@@ -384,13 +384,17 @@ def _timed_out(transition: Transition, record: CallRecord) -> CallTimedOut:
 
 
 def _policy_awaited(transition: Transition, dialog_id: str) -> str:
-    """Say which policy a call waited for, and how long."""
+    """Say which policy a call waited for, and how long; empty if the dialog is over."""
     page = transition.page(transition.state.dialog_on.get(dialog_id))
-    for dialog in () if page is None else page.dialogs:
-        if dialog.id == dialog_id:
-            policy, since = transition.state.policy.of(dialog.type), transition.now - dialog.opened.mono
-            return f"the policy {policy} has been answering dialog {dialog_id} ({dialog.type}) for {since:.1f} s"
-    return ""
+    return next(
+        (
+            f"the policy {transition.state.policy.of(each.type)} has been answering dialog {each.id} ({each.type}) "
+            f"for {transition.now - each.opened.mono:.1f} s"
+            for each in (() if page is None else page.dialogs)
+            if each.id == dialog_id
+        ),
+        "",
+    )
 
 
 REQUESTS: Final[RequestRules] = {Call: call, AwaitCall: await_call}

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from cdp_core.sansio.messages import Json, Malformed, Refusal, Result, SessionId, TargetId
+from cdp_core.sansio.messages import Json, Malformed, Refusal, Result, SessionId
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import amend, replace
 from cdp_supervisor.errors import (
@@ -28,8 +28,7 @@ from cdp_supervisor.sansio import changes, freeing
 from cdp_supervisor.sansio.deadlines import Key
 from cdp_supervisor.sansio.dialog_table import TABLE, Move, Trigger, remedies
 from cdp_supervisor.sansio.dialog_view import view_dialog
-from cdp_supervisor.sansio.effects import EndDialog, OpenDialog
-from cdp_supervisor.sansio.event_params import ID, DialogClosedParams, DialogOpeningParams
+from cdp_supervisor.sansio.event_params import DialogClosedParams, DialogOpeningParams
 from cdp_supervisor.sansio.inputs import DialogAnswered, NotSent
 from cdp_supervisor.sansio.state import Dialog, Page, Ticket
 from cdp_supervisor.sansio.transition import Transition
@@ -122,7 +121,7 @@ def closed(transition: Transition, page: Page, params: DialogClosedParams) -> No
         elsewhere = "navigation"
     if dialog.phase == "answering" and dialog.accepting != accepted:
         # our own answer is still on its way, perhaps to the next dialog
-        _settle(transition, page, dialog, "remote", elsewhere)
+        settle(transition, page, dialog, "remote", elsewhere)
     else:
         _apply_move(transition, page, dialog, "closed", elsewhere)
     if len(page.dialogs) > 1:
@@ -165,50 +164,12 @@ def answer_ended(
     elif isinstance(outcome, Refusal):
         trigger = "refused_none" if outcome.code == NONE_SHOWING else "refused_inactive"
         transition.count("answers_refused")
-        found = _find(transition, ticket.dialog_id)
+        found = find(transition, ticket.dialog_id)
         if found is not None:
             put(transition, replace(found[1], code=outcome.code))
     else:
         trigger = "reply_gone"
     _move(transition, ticket.dialog_id, trigger)
-
-
-# ── dialogs of extensions ────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def opened_by_extension(transition: Transition, name: str, order: OpenDialog) -> Dialog | None:
-    """Add the dialog of an extension; None, and counted, if its page is unknown or its key in use."""
-    page = transition.page(TargetId(order.page_id))
-    if page is None or _of_extension(transition, name, order.key) is not None:
-        transition.count("dialogs_of_extensions_refused")
-        return None
-    most = transition.state.limits.text_kept
-    params = DialogOpeningParams(
-        frame_id=order.frame_id[:ID],
-        type=order.type,
-        message=order.message[:most],
-        default_prompt=order.default_prompt[:most],
-        native=True,
-    )
-    session_id = transition.process_of(page, params.frame_id)
-    return opened(transition, page, session_id, params, via=order.via, extension=name, key=order.key)
-
-
-def ended_by_extension(transition: Transition, name: str, order: EndDialog) -> None:
-    """Settle the dialog of an extension: by our answer if that reached the page."""
-    dialog = _of_extension(transition, name, order.key)
-    found = None if dialog is None else _find(transition, dialog.id)
-    if found is None:
-        return
-    page, dialog = found
-    if order.answered and dialog.phase == "answering":
-        _settle(transition, page, dialog, dialog.by, "answered")
-    else:
-        _settle(transition, page, dialog, "remote", order.reason[:TYPE])
-
-
-def _of_extension(transition: Transition, name: str, key: str) -> Dialog | None:
-    return next((each for each in pending(transition) if (each.extension, each.key) == (name, key)), None)
 
 
 # ── ends without an event ────────────────────────────────────────────────────────────────────────────────────────────
@@ -250,9 +211,9 @@ def frame_gone(transition: Transition, page: Page, frame_ids: Iterable[str], rea
                 # changed its process, while the dialog of its first document is still open in the old one.
                 or (not dialog.native and dialog.frame_id == page.id)
             ):
-                found = _find(transition, dialog.id)
+                found = find(transition, dialog.id)
                 if found is not None:
-                    _settle(transition, *found, "remote", reason)
+                    settle(transition, *found, "remote", reason)
 
 
 # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -260,7 +221,7 @@ def frame_gone(transition: Transition, page: Page, frame_ids: Iterable[str], rea
 
 def due(transition: Transition, dialog_id: str) -> None:
     """Act on the deadline of a dialog or of its phase."""
-    found = _find(transition, dialog_id)
+    found = find(transition, dialog_id)
     if found is None:
         return
     page, dialog = found
@@ -351,7 +312,7 @@ def _release(transition: Transition, dialog: Dialog) -> None:
 
 
 def answer(transition: Transition, dialog_id: str, *, accept: bool, prompt_text: str | None, by: str) -> None:
-    found = _find(transition, dialog_id)
+    found = find(transition, dialog_id)
     assert found is not None
     page, dialog = found
     params: Json = {"accept": accept}
@@ -380,7 +341,7 @@ def answer(transition: Transition, dialog_id: str, *, accept: bool, prompt_text:
 
 def _move(transition: Transition, dialog_id: str, trigger: Trigger) -> None:
     """Apply a trigger to a dialog, unless it has ended."""
-    found = _find(transition, dialog_id)
+    found = find(transition, dialog_id)
     if found is not None:
         _apply_move(transition, *found, trigger)
 
@@ -393,7 +354,7 @@ def _apply_move(transition: Transition, page: Page, dialog: Dialog, trigger: Tri
     elif move.settle:
         reason = elsewhere or dialog.reason
         reason = reason if move.reason == "elsewhere" else dialog.why if move.reason == "why" else move.reason
-        _settle(transition, page, dialog, dialog.by if move.settle == "by" else move.settle, reason)
+        settle(transition, page, dialog, dialog.by if move.settle == "by" else move.settle, reason)
     elif move.unanswerable:
         _make_unanswerable(transition, page, dialog, move)
     elif move.go:
@@ -448,7 +409,7 @@ def _schedule_overdue(transition: Transition, dialog: Dialog) -> None:
     put(transition, replace(dialog, deadline=at))
 
 
-def _settle(transition: Transition, page: Page, dialog: Dialog, closed_by: str, reason: str) -> None:
+def settle(transition: Transition, page: Page, dialog: Dialog, closed_by: str, reason: str) -> None:
     transition.cancel(_key(dialog))
     transition.update(dialog_on=transition.state.dialog_on.delete(dialog.id))
     ended = replace(
@@ -487,11 +448,11 @@ def _release_next(transition: Transition, left: tuple[Dialog, ...]) -> None:
 
 def pending(transition: Transition) -> list[Dialog]:
     """Return every dialog that is not known to be over, in the order of opening."""
-    found = (_find(transition, each) for each in transition.state.dialog_on)
+    found = (find(transition, each) for each in transition.state.dialog_on)
     return sorted((each[1] for each in found if each is not None), key=lambda each: each.number)
 
 
-def _find(transition: Transition, dialog_id: str) -> tuple[Page, Dialog] | None:
+def find(transition: Transition, dialog_id: str) -> tuple[Page, Dialog] | None:
     page = transition.page(transition.state.dialog_on.get(dialog_id))
     if page is not None:
         for dialog in page.dialogs:

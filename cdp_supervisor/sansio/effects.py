@@ -39,7 +39,7 @@ class Discover(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AutoAttach(Struct, frozen=True, kw_only=True, gc=False):
-    """Attach to new targets of this session, paused before they run if they `wait`; None: of the root session."""
+    """Attach to new targets of this session (None: the root), paused at first if `wait`."""
 
     session_id: SessionId | None = None
     wait: bool = True

@@ -73,12 +73,6 @@ def settled(transition: Transition, page: Page) -> None:
         transition.put_page(replace(page, freed_by=""))
 
 
-def gone(transition: Transition, page: Page) -> None:
-    """Note that a page that was being freed is gone."""
-    if page.freed_by:
-        _report(transition, page)
-
-
 def _report(transition: Transition, page: Page) -> None:
     transition.cancel(("free", page.id))
     most = transition.state.limits.recent_dialogs

@@ -23,9 +23,8 @@ from immutables import Map
 from cdp_core.sansio.messages import BrowserContextId, Json, Refusal, Result, SessionId, TargetId
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.sansio import changes, dialogs, effects, frames, freeing, loading, titles
+from cdp_supervisor.sansio import changes, dialogs, effects, frames, loading, patience, titles
 from cdp_supervisor.sansio.event_params import member, members, text
-from cdp_supervisor.sansio.health import is_navigating
 from cdp_supervisor.sansio.inputs import SessionClosed, SessionOpened
 from cdp_supervisor.sansio.replies import value_of
 from cdp_supervisor.sansio.state import Attachment, Dialog, Page, Ticket
@@ -179,25 +178,12 @@ def _set_up(transition: Transition, attachment: Attachment) -> None:
             transition.emit(effects.Enable(session_id=session_id, domain="Inspector"))
         transition.emit(effects.Enable(session_id=session_id, domain="Page"))
         request_tree(transition, attachment)
-        _await_setup(transition, session_id)
+        patience.await_setup(transition, session_id)
     if attachment.primary and attachment.type in SCRIPTED:
         transition.emit(effects.Enable(session_id=session_id, domain="Runtime"))
     if attachment.primary and not transition.state.adopting:
         transition.emit(effects.AutoAttach(session_id=session_id, wait=not transition.state.scope.sharing))
     _resume(transition, session_id, waiting=attachment.waiting)
-
-
-def _await_setup(transition: Transition, session_id: SessionId) -> None:
-    """Schedule when the setup is overdue; a page that was silent on an earlier link has had some of the time."""
-    left, page = transition.state.limits.setup_patience, transition.page_of(session_id)
-    if page is not None and page.session_id == session_id:
-        since = page.silent_since or transition.at
-        left -= transition.now - since.mono
-        transition.put_page(replace(page, silent_since=since))
-    if left > 0:
-        transition.schedule(("setup", session_id), left, "the setup of a session is unanswered")
-    else:
-        setup_overdue(transition, session_id)
 
 
 def _resume(transition: Transition, session_id: SessionId, *, waiting: bool) -> None:
@@ -230,67 +216,6 @@ def tree_ended(transition: Transition, ticket: Ticket, number: int, outcome: Any
         attachment = replace(attachment, tries=attachment.tries + 1)
         transition.update(sessions=transition.state.sessions.set(attachment.session_id, attachment))
         _set_up(transition, attachment)
-
-
-def renderer_answered(transition: Transition, ticket: Ticket, number: int) -> None:
-    """Clear the blocked and busy states of a session: its renderer sent a result or a refusal."""
-    page = transition.page(ticket.page_id)
-    assert page is not None
-    assert ticket.session_id is not None
-    transition.cancel(("setup", ticket.session_id))
-    dialogs.replied(transition, page, ticket.session_id, number)
-    page = transition.current(page)
-    if page.silent_since is not None and page.session_id == ticket.session_id:
-        page = transition.put_page(replace(page, silent_since=None, blocked=None, leaving=False))
-    if ticket.session_id in page.blocked_sessions:
-        transition.put_page(replace(page, blocked_sessions=page.blocked_sessions.delete(ticket.session_id)))
-    if ticket.session_id in page.busy_sessions:
-        page = transition.current(page)
-        transition.put_page(replace(page, busy_sessions=page.busy_sessions.delete(ticket.session_id)))
-
-
-def setup_overdue(transition: Transition, session_id: SessionId) -> None:
-    """Mark a page, or only its frame, as blocked: the setup of this session is unanswered.
-
-    An unseen dialog (fact 4) or an endless script blocks the renderer process.
-    """
-    attachment = transition.state.sessions.get(session_id)
-    page = None if attachment is None else transition.page(attachment.page_id)
-    if page is None or page.dialogs or page.crashed is not None:
-        return
-    if is_navigating(page):
-        if page.session_id == session_id and not page.leaving:
-            _ask_what_is_shown(transition, page, session_id)
-        transition.put_page(replace(transition.current(page), silent_since=None))
-        _await_setup(transition, session_id)
-    elif page.session_id == session_id:
-        transition.put_page(replace(page, blocked=page.silent_since or transition.at))
-        _ask_what_is_shown(transition, page, session_id)
-        transition.warn(page, "a page does not answer its setup", session=session_id[:8])
-    else:
-        transition.put_page(replace(page, blocked_sessions=page.blocked_sessions.set(session_id, transition.at)))
-        transition.warn(page, "a frame does not answer its setup", session=session_id[:8])
-
-
-def _ask_what_is_shown(transition: Transition, page: Page, session_id: SessionId) -> None:
-    transition.send(session_id, "Page.getNavigationHistory", purpose="shown", page_id=page.id)
-
-
-def shown_known(transition: Transition, ticket: Ticket, _number: int, outcome: Any) -> None:
-    """Compare what a silent page shows with its target info, which may have the address that it leaves for.
-
-    A page that a `beforeunload` dialog keeps, of which no session saw the opening, cannot be told from one whose server is
-    slow. Only its end frees the former (fact 64).
-    """
-    page = transition.page(ticket.page_id)
-    if page is None or page.silent_since is None or not isinstance(outcome, Result):
-        return
-    result = value_of(outcome)
-    entries, index = members(result, "entries"), result.get("currentIndex")
-    most = transition.state.limits.text_kept
-    url = text(entries[index], "url", most) if isinstance(index, int) and 0 <= index < len(entries) else ""
-    if url and url != page.url:
-        transition.put_page(replace(page, url=url, pending_url=page.url, leaving=True))
 
 
 # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -376,7 +301,6 @@ def page_gone(transition: Transition, page: Page, reason: str) -> None:
     dialogs.target_gone(transition, page)
     page = transition.current(page)
     transition.cancel(("target", page.id))
-    freeing.gone(transition, page)
     state = transition.state
     default_page = state.focus or state.only_page
     kept: tuple[Dialog, ...] = (*state.departed, *page.recent)[-state.limits.recent_dialogs :]

@@ -36,6 +36,7 @@ from cdp_supervisor.sansio import (
     dialog_requests,
     dialogs,
     effects,
+    extension_dialogs,
     extensions,
     focus,
     frames,
@@ -43,6 +44,7 @@ from cdp_supervisor.sansio import (
     link,
     loading,
     pages,
+    patience,
     recovery,
     stopping,
     titles,
@@ -160,9 +162,9 @@ def _exchange_dialogs(transition: Transition) -> None:
         reports, transition.dialogs = transition.dialogs, ()
         for name, report in reports:
             if isinstance(report, effects.EndDialog):
-                dialogs.ended_by_extension(transition, name, report)
+                extension_dialogs.ended_by_extension(transition, name, report)
                 continue
-            _block_calls(transition, dialogs.opened_by_extension(transition, name, report))
+            _block_calls(transition, extension_dialogs.opened_by_extension(transition, name, report))
         answers, transition.answers = transition.answers, ()
         for name, answer in answers:
             if round_number < MAX_ROUNDS:
@@ -348,7 +350,7 @@ def _page_replied(transition: Transition, ticket: Ticket, number: int, outcome: 
         record is not None and isinstance(outcome, Result) and record.method.startswith(("Runtime.", "DOM."))
     )
     if by_renderer:
-        pages.renderer_answered(transition, ticket, number)
+        patience.renderer_answered(transition, ticket, number)
 
 
 def _targets_received(transition: Transition, _ticket: Ticket, _number: int, outcome: Any) -> None:
@@ -368,7 +370,7 @@ ENDS: Final[dict[str, Callable[[Transition, Ticket, int, Any], None]]] = {
     "targets": _targets_received,
     "extension": extensions.replied,
     "look": freeing.looked,
-    "shown": pages.shown_known,
+    "shown": patience.shown_known,
     "proof": recovery.proof_ended,
     "titles": titles.received,
 }
@@ -442,7 +444,7 @@ OF_ONE_EXTENSION: Final = frozenset((FetchPaused, FetchExpired, FetchEnded))
 
 DUE: Final[dict[str, Callable[[Transition, Any], None]]] = {
     "dialog": dialogs.due,
-    "setup": lambda transition, name: pages.setup_overdue(transition, SessionId(name)),
+    "setup": lambda transition, name: patience.setup_overdue(transition, SessionId(name)),
     "target": lambda transition, name: pages.target_due(transition, TargetId(name)),
     "call": calls.call_due,
     "waiter": calls.waiter_due,

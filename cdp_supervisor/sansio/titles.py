@@ -1,4 +1,4 @@
-"""Titles of pages: asked for when a document has loaded, because no event tells that a title changed (fact 73)."""
+"""Asks for titles when a document has loaded, because no event tells of a change (fact 73)."""
 
 from __future__ import annotations
 

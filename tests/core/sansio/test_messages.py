@@ -538,3 +538,9 @@ def test_a_view_that_only_the_tolerant_decoder_reads_is_decoded_as_a_whole() -> 
     message = decode(memoryview(lone))
     assert isinstance(message, messages.WholeEvent)
     assert message.params["a"] == "\ud800"
+
+
+def test_an_event_has_no_items() -> None:
+    event: Any = Event(method="Page.loadEventFired")
+    with pytest.raises(TypeError, match=r"write event\.params\['timestamp'\]"):
+        event["timestamp"]

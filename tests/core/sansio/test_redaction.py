@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cdp_core.sansio.redaction import shown_id, shown_method, shown_type
+from cdp_core.sansio.redaction import shown_id, shown_method, shown_name, shown_type
 
 
 @given(st.text(), st.integers(0, 100))
@@ -32,3 +33,8 @@ def test_names_types_and_ids_are_shown() -> None:
     assert shown_id("0123456789") == "01234567"
     assert shown_id(None) == "(root)"
     assert shown_id("") == "(none)"
+
+
+@pytest.mark.parametrize(("name", "shown"), [("frameId", "frameId"), ("a b", "name"), (7, "name"), ("", "name")])
+def test_the_name_of_a_field_is_shown_only_if_it_looks_like_one(name: object, shown: str) -> None:
+    assert shown_name(name) == shown

@@ -153,7 +153,7 @@ async def test_exceptions_are_in_the_console(stage: Any, pages: Pages) -> None:
     assert "late" in worker_lines
     with pytest.raises(ScriptFailed) as failed:
         await stage.sup.evaluate("\n nothing.there", target_id=target)
-    assert (failed.value.name, failed.value.line) == ("ReferenceError", 1)
+    assert (failed.value.name, failed.value.line) == ("ReferenceError", 2)
     for number in range(60):
         await stage.sup.evaluate(f"console.log('line {number}')", target_id=target)
     found = await stage.until(lambda s: "line 59" in lines_of(s, target))

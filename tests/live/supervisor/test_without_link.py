@@ -65,7 +65,7 @@ async def test_a_beforeunload_dialog_of_which_nobody_saw_the_opening_leaves_only
 
 
 async def test_a_remedy_that_frees_nothing_is_no_success(own_chromium: Any, program: Any, pages: Pages) -> None:
-    """Fact 64: `Page.reload` is answered there. The page navigated itself, so that its address tells nothing."""
+    """Fact 64: `Page.reload` is answered there, and the address of the page tells nothing."""
     if program.shell:
         pytest.skip("headless-shell dismisses a dialog that nobody sees (fact 26)")
     async with open_browser_session(own_chromium.url) as maker:

@@ -1,4 +1,4 @@
-"""A shared browser: nothing is paused or resumed, and dialogs are left to other clients for a while (fact 72)."""
+"""A shared browser: nothing is paused or resumed, and dialogs are left to others at first."""
 
 from __future__ import annotations
 

@@ -177,3 +177,10 @@ def test_the_gentlest_remedy_comes_first(why: str, expected: tuple[str, ...]) ->
 @pytest.mark.parametrize("why", ["", "of a newer version"])
 def test_a_dialog_that_can_be_answered_needs_no_remedy(why: str) -> None:
     assert remedies(why, native=True) == ()
+
+
+@pytest.mark.parametrize("why", ["orphaned", "unseen"])
+def test_only_the_end_of_its_page_frees_a_beforeunload_dialog_that_no_session_sees(why: str) -> None:
+    """Fact 64."""
+    assert remedies(why, native=True, type="beforeunload") == ("close",)
+    assert "navigate" in remedies("superseded", native=True, type="beforeunload")

@@ -619,3 +619,12 @@ def test_worlds_that_have_ended_make_room_for_others() -> None:
     made = {"uniqueId": "2", "name": "late", "auxData": {"frameId": "P", "isDefault": False}}
     fold.event("Runtime.executionContextCreated", on="s-P", context=made)
     assert "late" in shown_frame(fold, "P").contexts
+
+
+def test_a_frame_that_is_removed_under_its_open_dialog_makes_its_page_fragile() -> None:
+    """Fact 63."""
+    fold = with_tree("F")
+    oopif(fold)
+    fold.opening("F")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
+    assert fold.page().fragile is not None

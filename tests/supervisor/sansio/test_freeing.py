@@ -183,6 +183,17 @@ def test_a_page_whose_frame_was_removed_under_its_dialog_is_fragile() -> None:
     assert fold.page().fragile is None
 
 
+def test_a_page_is_called_fragile_once() -> None:
+    fold = fragile()
+    since = fold.page().fragile
+    fold.passes(1.0)
+    fold.attach("G", "iframe", of="s-P", parentFrameId="P")
+    fold.opening("G")
+    fold.event("Page.frameDetached", on="s-P", frameId="G", reason="remove")
+    assert fold.page().fragile == since
+    assert len([note for note in fold.notes() if "ends the browser" in note]) == 1
+
+
 @pytest.mark.parametrize("native", [True, False])
 def test_only_a_frame_out_of_process_with_a_window_for_its_dialog_makes_its_page_fragile(native: bool) -> None:
     fold = on_a_page()

@@ -13,7 +13,7 @@ from cdp_core.sansio.structs import replace
 from cdp_supervisor.sansio.health import view_health
 from cdp_supervisor.sansio.state import Page
 from cdp_supervisor.sansio.view import snapshot
-from support import state_parts
+from support import folded_machine, state_parts
 
 T, U, S, UP = state_parts.T, state_parts.U, state_parts.S, state_parts.UP
 moment, dialog, frame, page = state_parts.moment, state_parts.dialog, state_parts.frame, state_parts.page
@@ -148,3 +148,33 @@ def test_a_page_navigates_while_a_navigation_of_its_main_frame_is_in_flight() ->
         assert (health.state, health.since) == ("navigating", 7.0)
     child = page(frame("T", None), replace(frame("F", "T"), load=going))
     assert view_health(state_of(child), child).state == "ok"
+
+
+def test_a_page_that_would_end_the_browser_is_fragile() -> None:
+    """Fact 63."""
+    fold = folded_machine.with_tree()
+    fold.attach("F", "iframe", of="s-P", parentFrameId="P")
+    fold.reply("Page.getFrameTree", {"frameTree": folded_machine.tree_of("F")}, on="s-F")
+    fold.opening("F")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
+    health = fold.shown().pages[0].health
+    assert health.state == "fragile"
+    assert "leave it alone" in health.why
+
+
+def test_a_navigation_that_a_dialog_may_keep_says_so() -> None:
+    """Fact 64."""
+    fold = folded_machine.Fold().up()
+    fold.attach("P", url="http://a/there")
+    fold.event(
+        *("Page.frameStartedNavigating", "s-P"),
+        frameId="P",
+        loaderId="l",
+        navigationType="reload",
+        url="http://a/there",
+    )
+    fold.passes(3.0)
+    fold.reply("Page.getNavigationHistory", {"entries": [{"url": "http://a/here"}], "currentIndex": 0})
+    health = fold.shown().pages[0].health
+    assert health.state == "navigating"
+    assert "only closing the page helps" in health.why

@@ -17,8 +17,10 @@ from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.effects import Answer, AutoAttach, Dial, Disconnect, Discover, Note, Publish, Send
 from cdp_supervisor.sansio.inputs import Instant, LinkDown, LinkUp
 from cdp_supervisor.sansio.options import Reconnect
+from cdp_supervisor.sansio.requests import Recover
 from cdp_supervisor.sansio.state import Attachment, CallRecord, LinkState, Page, State, Ticket, initial_state
 from cdp_supervisor.sansio.transition import Transition
+from support import folded_machine
 
 T, S = TargetId("T"), SessionId("S")
 
@@ -376,3 +378,10 @@ def test_without_a_keepalive_a_link_may_be_quiet_for_ever() -> None:
     assert tuple(entries(state.deadlines)) == ()
     transition = keepalive_due_at(9_000.0, state, unanswered=2)
     assert (transition.effects, tuple(entries(transition.state.deadlines))) == ([], ())
+
+
+def test_the_proof_of_a_remedy_ends_with_the_link() -> None:
+    fold = folded_machine.on_a_page().passes(3.0)
+    request_id = fold.ask(Recover(target_id="P", remedy="reload"))
+    fold.reply("Page.reload").down()
+    assert isinstance(fold.answers[request_id].error, ConnectionLost)

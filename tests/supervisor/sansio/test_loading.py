@@ -260,3 +260,16 @@ def test_frames_that_no_event_has_reported_are_limited_with_their_worlds() -> No
         created(fold, frame, f"2.{frame}", "tools")
     assert {*fold.page().early_contexts} == {"A", "B"}
     assert {*fold.page().contexts} == {"1.A", "2.A", "1.B", "2.B"}
+
+
+def test_the_address_of_a_navigation_in_flight_is_known_until_it_ends() -> None:
+    fold = folded_machine.with_tree()
+    for reason, url, post in (("formSubmissionPost", "http://a/post", True), ("anchorClick", "http://a/link", False)):
+        fold.event("Page.frameRequestedNavigation", on="s-P", frameId="P", reason=reason, url=url)
+        fold.event("Page.frameRequestedNavigation", on="s-P", frameId="F", reason="formSubmissionPost", url="http://f/")
+        kind = "differentDocument"
+        fold.event("Page.frameStartedNavigating", on="s-P", frameId="P", loaderId="l", navigationType=kind, url=url)
+        assert (fold.page().pending_url, fold.page().pending_post) == (url, post)
+        assert fold.shown().pages[0].pending_url == url
+        fold.event("Page.frameStoppedLoading", on="s-P", frameId="P")
+        assert (fold.page().pending_url, fold.page().pending_post) == ("", False)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument
-from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, RemedyFailed, UnknownTarget
+from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, RemedyFailed, UnknownTarget, WouldEndBrowser
 from cdp_supervisor.sansio import recovery
 from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.effects import Forget
@@ -373,3 +373,14 @@ def test_a_remedy_is_noted_and_its_deadline_ends_with_the_link() -> None:
     assert any("a remedy is unanswered" in each for each in fold.deadline_reasons())
     fold.down()
     assert not any("a remedy is unanswered" in each for each in fold.deadline_reasons())
+
+
+def test_a_remedy_of_a_page_that_would_end_the_browser_is_refused_unless_forced() -> None:
+    """Fact 63."""
+    fold = blocked_page()
+    fold.attach("F", "iframe", of="s-P", parentFrameId="P")
+    fold.opening("F")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
+    assert isinstance(error_of(fold, recover(fold, "close")), WouldEndBrowser)
+    fold.ask(Recover(target_id="P", remedy="close", force=True))
+    assert len(fold.all_sent(CLOSE)) == 1

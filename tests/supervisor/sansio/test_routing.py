@@ -14,6 +14,7 @@ from cdp_supervisor.errors import (
     PageFrozen,
     UnknownFrame,
     UnknownTarget,
+    WouldEndBrowser,
 )
 from cdp_supervisor.sansio.requests import Focus
 from cdp_supervisor.sansio.routing import session_of
@@ -437,3 +438,18 @@ def test_a_valid_timeout_is_accepted(timeout: Any) -> None:
     fold = on_a_page()
     call(fold, timeout=timeout)
     assert fold.sent(EVAL)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_page_that_would_end_the_browser_is_not_navigated_unless_forced(force: bool) -> None:
+    """Fact 63."""
+    fold = folded_machine.with_tree()
+    fold.attach("F", "iframe", of="s-P", parentFrameId="P")
+    fold.opening("F")
+    fold.event("Page.frameDetached", on="s-P", frameId="F", reason="remove")
+    request_id = call(fold, NAVIGATE, force=force)
+    if force:
+        assert len(fold.all_sent(NAVIGATE)) == 1
+    else:
+        assert isinstance(error_of(fold, request_id), WouldEndBrowser)
+        assert fold.count("commands_that_would_end_the_browser") == 1

@@ -488,3 +488,12 @@ def test_an_event_of_an_older_link_is_not_folded() -> None:
     fold.feed(BrowserEvent(at=fold.at, generation=0, event=folded_machine.event_of(LOG, {"text": "a"}, "s-P")))
     assert fold.state.extensions[0].state == ()
     assert fold.count("inputs_of_older_links") == 1
+
+
+def test_calls_that_wait_for_a_policy_are_checked_after_each_input() -> None:
+    fold = folded_machine.with_tree(policy=Policy("auto_accept"))
+    fold.ask(Call(method="Runtime.evaluate", target_id="P"))
+    fold.opening()
+    assert fold.state.held_calls == ("c-1",)
+    fold.closing(result=True).reply(HANDLE)
+    assert fold.state.held_calls == ()

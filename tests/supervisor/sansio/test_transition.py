@@ -17,7 +17,7 @@ from cdp_supervisor.sansio.deadlines import entries
 from cdp_supervisor.sansio.effects import Answer, Forget, Note, Publish, Resume, Send
 from cdp_supervisor.sansio.inputs import Instant
 from cdp_supervisor.sansio.options import Limits
-from cdp_supervisor.sansio.state import Attachment, Frame, Page, initial_state
+from cdp_supervisor.sansio.state import NOWHEN, Attachment, Frame, Page, initial_state
 from cdp_supervisor.sansio.transition import Transition
 
 T, U = TargetId("T"), TargetId("U")
@@ -319,3 +319,17 @@ def test_targets_are_resumed_after_everything_else() -> None:
     transition.resume(CHILD)
     assert transition.last == (Resume(session_id=S), Resume(session_id=CHILD))
     assert [type(each) for each in transition.effects] == [Note]
+
+
+def test_a_warning_about_a_page_is_logged_once_and_then_for_debugging() -> None:
+    state = initial_state()
+    page = Page(id=TargetId("P"), number=1)
+    transition = Transition(replace(state, pages=state.pages.set(page.id, page)), NOWHEN, 0.0)
+    for text in ("one", "one", "two"):
+        transition.warn(page, text, why="so")
+    assert [(each.level, each.text) for each in transition.effects] == [
+        ("warning", "one"),
+        ("debug", "one"),
+        ("warning", "two"),
+    ]
+    assert transition.effects[0].fields["page"] == "P"
