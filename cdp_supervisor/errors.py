@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from cdp_core.errors import CdpError
+from cdp_core.errors import CdpError, InvalidArgument, NavigationBlocked
 
 if TYPE_CHECKING:
     from cdp_supervisor.sansio.health import Health
@@ -145,6 +145,31 @@ class BlockedByDialog(SupervisorError):
     def __reduce__(self) -> tuple[Any, ...]:
         restore, (cls, args, state) = super().__reduce__()
         return restore, (cls, args, {**state, "call": None})  # `call` works only in its running supervisor
+
+
+class NavigationBlockedByDialog(BlockedByDialog, NavigationBlocked):
+    """A dialog blocks a call that navigates: also a `NavigationBlocked`, whose `wait()` gives the navigation's end."""
+
+    def __init__(  # pyright: ignore[reportMissingSuperCall] - the bases have constructors of their own
+        self,
+        dialogs: Iterable[str],
+        *,
+        method: str,
+        type: str,  # noqa: A002 - the protocol's word
+        phase: str,
+        call: Any = None,
+    ) -> None:
+        text = str(BlockedByDialog(dialogs := tuple(dialogs), method=method, call=call))
+        CdpError.__init__(self, text)
+        self.dialogs, self.method, self.call = dialogs, method, call
+        self.type, self.phase = type, phase
+        self._resume = None
+
+    async def wait(self, *, timeout: float | None = 30.0) -> Any:
+        """Wait for the end of the navigation; only if it was sent."""
+        if self.call is None:
+            raise InvalidArgument(f"{self.method} was not sent; respond to the dialog, then call again.")
+        return await self.call.wait(timeout=timeout)
 
 
 class PageFrozen(SupervisorError):

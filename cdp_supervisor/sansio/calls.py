@@ -14,7 +14,7 @@ from typing import Any, Final
 from cdp_core.errors import CdpError, InvalidArgument, RemoteProtocolError
 from cdp_core.sansio.messages import Result
 from cdp_core.sansio.structs import replace
-from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, UnknownCall
+from cdp_supervisor.errors import CallTimedOut, UnknownCall
 from cdp_supervisor.sansio.health import are_related, is_navigating, view_health
 from cdp_supervisor.sansio.inputs import RequestReceived
 from cdp_supervisor.sansio.replies import error_of
@@ -24,6 +24,7 @@ from cdp_supervisor.sansio.routing import (
     NAVIGATIONS,
     Route,
     answered_by_browser,
+    blocked_error,
     blocking_dialogs,
     check_not_blocked,
     dialog_blocks,
@@ -141,7 +142,7 @@ def await_call(transition: Transition, received: RequestReceived, request: Await
     elif (wrong := wrong_timeout(request.timeout)) is not None:
         transition.answer(received.request_id, error=wrong)
     elif (dialog := _unreported(transition, record)) is not None:
-        error = BlockedByDialog((dialog.id,), method=record.method, call=record.id)
+        error = blocked_error([dialog], record.method, record.id)
         told = replace(record, reported=dialog.number)
         transition.update(calls=transition.state.calls.set(record.id, told))
         transition.answer(received.request_id, error=error)
@@ -218,8 +219,7 @@ def _block(transition: Transition, record: CallRecord, dialog: Dialog) -> None:
         return
     blocked = replace(record, blocked=True, held_by="")
     if record.raises and record.request_id is not None:
-        error = BlockedByDialog((dialog.id,), method=record.method, call=record.id)
-        transition.answer(record.request_id, error=error)
+        transition.answer(record.request_id, error=blocked_error([dialog], record.method, record.id))
         _cancel_deadlines(transition, record)
         blocked = replace(blocked, request_id=None, reported=dialog.number)
     transition.update(calls=transition.state.calls.set(record.id, blocked))

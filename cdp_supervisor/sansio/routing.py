@@ -7,7 +7,7 @@ browser itself answers that method (fact 15, docs/cdp/a-call-that-a-dialog-block
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -19,6 +19,7 @@ from cdp_supervisor.errors import (
     AmbiguousTarget,
     BlockedByDialog,
     FrameSharesProcess,
+    NavigationBlockedByDialog,
     PageFrozen,
     UnknownFrame,
     UnknownTarget,
@@ -209,11 +210,25 @@ def check_not_blocked(transition: Transition, request: Call, route: Route) -> No
 
 def _check_navigation(transition: Transition, page: Page, request: Call, route: Route) -> None:
     """Raise BlockedByDialog for a navigation that a dialog would keep from its end."""
-    dialog_ids = dialogs_without_window(transition, page, route.session_id)
-    if request.method in ENDED_BY_BEFOREUNLOAD:
-        dialog_ids += tuple(each.id for each in page.dialogs if each.type == "beforeunload" and each.phase == "open")
-    if dialog_ids:
-        raise BlockedByDialog(dialog_ids, method=request.method)
+    names = dialogs_without_window(transition, page, route.session_id)
+    asks = request.method in ENDED_BY_BEFOREUNLOAD
+    found = [
+        each
+        for each in page.dialogs
+        if each.id in names or (asks and each.type == "beforeunload" and each.phase == "open")
+    ]
+    if found:
+        raise blocked_error(found, request.method)
+
+
+def blocked_error(dialogs: Sequence[Dialog], method: str, call_id: str | None = None) -> BlockedByDialog:
+    """Return the error of a call that these dialogs block."""
+    ids = [dialog.id for dialog in dialogs]
+    if method not in NAVIGATIONS:
+        return BlockedByDialog(ids, method=method, call=call_id)
+    kind = dialogs[0].type
+    phase = "leaving" if kind == "beforeunload" or call_id is None else "loading"
+    return NavigationBlockedByDialog(ids, method=method, type=kind, phase=phase, call=call_id)
 
 
 def _check_answers(transition: Transition, page: Page, request: Call, route: Route) -> None:
@@ -222,7 +237,7 @@ def _check_answers(transition: Transition, page: Page, request: Call, route: Rou
         return
     stopping = blocking_dialogs(transition, page, route.session_id)
     if stopping and not all(is_held_by_policy(transition.state, dialog) for dialog in stopping):
-        raise BlockedByDialog([dialog.id for dialog in stopping], method=request.method)
+        raise blocked_error(stopping, request.method)
     blocked = None if route.session_id is None else page.blocked_sessions.get(route.session_id)
     since = page.blocked if route.session_id == page.session_id else blocked
     if since is not None:

@@ -6,13 +6,21 @@ from typing import Any
 
 import pytest
 
-from cdp_core.errors import CommandRefused, ConnectionLost, InvalidArgument, RemoteProtocolError, TargetCrashed
+from cdp_core.errors import (
+    CommandRefused,
+    ConnectionLost,
+    InvalidArgument,
+    NavigationBlocked,
+    RemoteProtocolError,
+    TargetCrashed,
+)
 from cdp_core.sansio.messages import Malformed, Refusal, decode
 from cdp_core.sansio.outcomes import Loss
 from cdp_core.sansio.structs import replace
 from cdp_supervisor.errors import (
     BlockedByDialog,
     CallTimedOut,
+    NavigationBlockedByDialog,
     SupervisorStopped,
     UnknownFrame,
 )
@@ -251,7 +259,7 @@ def test_a_navigation_waits_for_its_beforeunload_dialog_and_a_reload_does_not(me
     fold = on_a_page()
     request_id = call(fold, method)
     fold.opening(type="beforeunload")
-    assert (fold.error(request_id) == "BlockedByDialog") is blocked
+    assert fold.error(request_id).endswith("BlockedByDialog") is blocked
 
 
 def test_a_dialog_without_an_open_call_blocks_no_call() -> None:
@@ -820,3 +828,25 @@ def test_input_that_waits_for_the_dialog_is_not_sent_under_it(method: str, param
     request_id = call(fold, method, params=params)
     assert bool(fold.all_sent(method)) == sent
     assert isinstance(error_of(fold, request_id), BlockedByDialog) == (not sent) if request_id in fold.answers else sent
+
+
+# ── navigations ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_navigation_that_a_dialog_blocks_is_a_blocked_navigation_too() -> None:
+    fold = on_a_page()
+    request_id = call(fold, NAVIGATE, params={"url": "http://b/"})
+    fold.opening(type="beforeunload")
+    error = error_of(fold, request_id)
+    assert isinstance(error, NavigationBlockedByDialog)
+    assert isinstance(error, NavigationBlocked)
+    assert (error.type, error.phase, error.dialogs, error.call) == ("beforeunload", "leaving", ("d-1",), "c-1")
+    refused = error_of(fold, call(fold, NAVIGATE, params={"url": "http://b/"}))
+    assert isinstance(refused, NavigationBlockedByDialog)
+    assert refused.call is None
+
+
+async def test_a_navigation_that_was_not_sent_cannot_be_waited_for() -> None:
+    error = NavigationBlockedByDialog(("d-1",), method=NAVIGATE, type="alert", phase="leaving")
+    with pytest.raises(InvalidArgument, match="was not sent"):
+        await error.wait()
