@@ -9,8 +9,10 @@ from cdp_core.errors import LocalProtocolError
 
 def check_trio() -> None:
     """Raise LocalProtocolError under any other event loop, before trio raises something less clear."""
-    if not trio.lowlevel.in_trio_task():
+    try:
+        trio.lowlevel.current_task()
+    except RuntimeError:
         raise LocalProtocolError(
             "cdp_core runs on trio; under asyncio use cdp_supervisor.aio. Or start this program with trio.run(main).",
             reason="no_trio",
-        )
+        ) from None

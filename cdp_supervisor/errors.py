@@ -148,7 +148,7 @@ class BlockedByDialog(SupervisorError):
 
 
 class NavigationBlockedByDialog(BlockedByDialog, NavigationBlocked):
-    """A dialog blocks a call that navigates: also a `NavigationBlocked`, whose `wait()` gives the navigation's end."""
+    """A dialog blocks a call that navigates; `wait()` gives the end of the navigation."""
 
     def __init__(  # pyright: ignore[reportMissingSuperCall] - the bases have constructors of their own
         self,

@@ -223,6 +223,22 @@ def with_tree(*nodes: str, **options: Any) -> Fold:
     return fold.reply("Page.getFrameTree", {"frameTree": tree_of("P", *nodes)}, on="s-P")
 
 
+def leaving_page(*, navigating: bool) -> Fold:
+    """Return a silent page that shows another address than it leaves for (fact 64)."""
+    fold = Fold().up()
+    fold.attach("P", url="http://a/there")
+    if navigating:
+        fold.event(
+            *("Page.frameStartedNavigating", "s-P"),
+            frameId="P",
+            loaderId="l",
+            navigationType="differentDocument",
+            url="http://a/there",
+        )
+    fold.passes(3.0)
+    return fold.reply("Page.getNavigationHistory", {"entries": [{"url": "http://a/here"}], "currentIndex": 0})
+
+
 def call(fold: Fold, method: str = "Runtime.evaluate", **named: Any) -> int:
     """Make a call; return its request id."""
     return fold.ask(Call(method=method, **named))

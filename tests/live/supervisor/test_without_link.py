@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 import trio
 
-from cdp_core import InvalidArgument, open_browser_session
+from cdp_core import InvalidArgument, PageSession, open_browser_session
 from cdp_supervisor import RemedyFailed, open_supervisor
 from support.waiting import wait_until
 
@@ -16,6 +17,13 @@ pytestmark = pytest.mark.chromium
 
 Pages = Callable[..., str]
 ASKS = "<body><script>onbeforeunload = event => event.preventDefault()</script>here"
+
+
+async def is_silent(page: PageSession) -> bool:
+    """True once the page answers no script: its dialog is open."""
+    with trio.move_on_after(0.3) as silent:
+        await page.send("Runtime.evaluate", {"expression": "1"})
+    return silent.cancelled_caught
 
 
 async def test_a_page_that_crashed_without_a_link_is_known_as_such_at_once(shared_chromium: Any) -> None:
@@ -46,13 +54,7 @@ async def test_a_beforeunload_dialog_of_which_nobody_saw_the_opening_leaves_only
         await page.navigate(here)
         await page.send("Runtime.evaluate", {"expression": "1", "userGesture": True})
         page.send_nowait("Page.navigate", {"url": there}).on_end()
-
-        async def is_asking() -> bool:
-            with trio.move_on_after(0.3) as silent:
-                await page.send("Runtime.evaluate", {"expression": "1"})
-            return silent.cancelled_caught
-
-        await wait_until(is_asking)
+        await wait_until(partial(is_silent, page))
         async with open_supervisor(own_chromium.url) as supervisor:
             found = await supervisor.wait_for(lambda found: found.page(page.target_id).url == here)
             shown = found.page(page.target_id)
@@ -73,13 +75,7 @@ async def test_a_remedy_that_frees_nothing_is_no_success(own_chromium: Any, prog
         await page.navigate(pages(ASKS))
         leave = f"setTimeout(() => location.href = {pages('<p>there', path='/there')!r})"
         await page.send("Runtime.evaluate", {"expression": leave, "userGesture": True})
-
-        async def is_asking() -> bool:
-            with trio.move_on_after(0.3) as silent:
-                await page.send("Runtime.evaluate", {"expression": "1"})
-            return silent.cancelled_caught
-
-        await wait_until(is_asking)
+        await wait_until(partial(is_silent, page))
         async with open_supervisor(own_chromium.url) as supervisor:
             await supervisor.wait_for(lambda found: found.page(page.target_id).health.state == "blocked")
             with pytest.raises(RemedyFailed, match="close") as failed:

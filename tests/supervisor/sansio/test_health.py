@@ -164,17 +164,6 @@ def test_a_page_that_would_end_the_browser_is_fragile() -> None:
 
 def test_a_navigation_that_a_dialog_may_keep_says_so() -> None:
     """Fact 64."""
-    fold = folded_machine.Fold().up()
-    fold.attach("P", url="http://a/there")
-    fold.event(
-        *("Page.frameStartedNavigating", "s-P"),
-        frameId="P",
-        loaderId="l",
-        navigationType="reload",
-        url="http://a/there",
-    )
-    fold.passes(3.0)
-    fold.reply("Page.getNavigationHistory", {"entries": [{"url": "http://a/here"}], "currentIndex": 0})
-    health = fold.shown().pages[0].health
+    health = folded_machine.leaving_page(navigating=True).shown().pages[0].health
     assert health.state == "navigating"
     assert "only closing the page helps" in health.why

@@ -209,18 +209,7 @@ HISTORY = "Page.getNavigationHistory"
 @pytest.mark.parametrize("navigating", [False, True])
 def test_a_silent_page_is_asked_once_what_it_shows(navigating: bool) -> None:
     """Fact 64."""
-    fold = folded_machine.Fold().up()
-    fold.attach("P", url="http://a/there")
-    if navigating:
-        fold.event(
-            *("Page.frameStartedNavigating", "s-P"),
-            frameId="P",
-            loaderId="l",
-            navigationType="differentDocument",
-            url="http://a/there",
-        )
-    fold.passes(PATIENCE)
-    fold.reply(HISTORY, {"entries": [{"url": "http://a/here"}], "currentIndex": 0})
+    fold = folded_machine.leaving_page(navigating=navigating)
     shown = fold.shown().pages[0]
     assert (shown.url, shown.pending_url, fold.page().leaving) == ("http://a/here", "http://a/there", True)
     fold.passes(PATIENCE)

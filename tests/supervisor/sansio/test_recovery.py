@@ -108,58 +108,14 @@ def test_the_proof_of_a_remedy_ends_with_its_link_and_its_page() -> None:
 
 # ── a beforeunload dialog that no session saw ─────────────────────────────────────────────────────────────────────────
 
-HISTORY = "Page.getNavigationHistory"
-
 
 @pytest.mark.parametrize("navigating", [False, True])
 def test_a_page_that_shows_another_address_than_it_leaves_for_can_only_be_closed(navigating: bool) -> None:
     """Fact 64."""
-    fold = folded_machine.Fold().up()
-    fold.attach("P", url="http://a/there")
-    if navigating:
-        fold.event(
-            *("Page.frameStartedNavigating", "s-P"),
-            frameId="P",
-            loaderId="l",
-            navigationType="differentDocument",
-            url="http://a/there",
-        )
-    fold.passes(3.0)
-    entries = [{"url": "about:blank"}, {"url": "http://a/here"}]
-    fold.reply(HISTORY, {"entries": entries, "currentIndex": 1})
-    shown = fold.shown().pages[0]
-    assert (shown.url, shown.pending_url) == ("http://a/here", "http://a/there")
-    assert "only clos" in shown.health.why
+    fold = folded_machine.leaving_page(navigating=navigating)
     assert "use one of: close." in str(error_of(fold, recover(fold, "reload")))
     recover(fold, "close")
     assert len(fold.all_sent(CLOSE)) == 1
-    fold.passes(3.0)
-    assert len(fold.all_sent(HISTORY)) == 1
-    fold.reply("Page.getFrameTree", folded_machine.tree_of("P"))
-    assert not fold.page().leaving
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        {},
-        {"entries": [], "currentIndex": 0},
-        {"entries": [{"url": "http://a/"}], "currentIndex": 0},
-        {"entries": [{"url": "http://b/"}], "currentIndex": "0"},
-        {"entries": [{"url": 7}], "currentIndex": 0},
-    ],
-)
-def test_a_history_that_tells_nothing_changes_nothing(result: Any) -> None:
-    fold = blocked_page()
-    fold.reply(HISTORY, result)
-    assert not fold.page().leaving
-    refused = blocked_page()
-    refused.refuse(HISTORY)
-    assert not refused.page().leaving
-    answered = blocked_page()
-    answered.reply("Page.getFrameTree", folded_machine.tree_of("P"))
-    answered.reply(HISTORY, {"entries": [{"url": "http://b/"}], "currentIndex": 0})
-    assert not answered.page().leaving
 
 
 def test_a_beforeunload_dialog_that_lost_its_session_leaves_only_close() -> None:
