@@ -9,6 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 import trio
 
@@ -43,9 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+START_TIMEOUT: Final = 3.0
+"""Seconds to wait for the browser: a person who gave a wrong address wants to know soon."""
+
+
 async def _watch(address: str, *, observing: bool) -> None:
     scope = Scope.browser().observed() if observing else Scope.browser()
-    async with open_supervisor(address, scope=scope) as supervisor:
+    async with open_supervisor(address, scope=scope, start_timeout=START_TIMEOUT) as supervisor:
         for page in supervisor.snapshot().pages:
             _print_line(f"page {page.target_id[:8]}  {page.url}  {page.frame_count} frames  {page.health.state}")
         await print_changes(supervisor, _print_line)
