@@ -20,6 +20,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import attrs
 import trio
 
 from cdp_core.browser_session import CLOSE_TIMEOUT, START_TIMEOUT, BrowserSession, check_options, open_browser_session
@@ -116,7 +117,7 @@ async def open_chromium(
     given = _checked_profile(user_data_dir)
     argv = _command_line(executable, args, headless=headless, over=over, env=env)
     async with AsyncExitStack() as stack:
-        temporary = await stack.enter_async_context(_temporary_profile()) if given is None else None
+        temporary = await stack.enter_async_context(_temporary_profile(over)) if given is None else None
         start = _Start(argv, env, given, temporary, start_timeout)
         try:
             if over == "pipe":
@@ -323,17 +324,17 @@ async def _port_text(file: Path) -> str:
 
 
 class _TemporaryProfile:
-    """A new folder, and the write end of the pipe to the shell that removes it if this process is killed."""
+    """A new folder, and the shell that removes it if this process is killed, if there is one."""
 
-    def __init__(self, path: str, sweeper: trio.Process, write_fd: int) -> None:
+    def __init__(self, path: str, sweeper: _Sweeper | None) -> None:
         self.path = path
         self._sweeper = sweeper
-        self._write_fd = write_fd
 
     def watch(self, group: int) -> None:
         """Let the shell wait for the end of this process group before it removes the folder."""
-        with suppress(BrokenPipeError):  # the shell was killed; the folder then stays if this process is killed too
-            os.write(self._write_fd, b"%d\n" % group)
+        if self._sweeper is not None:
+            with suppress(BrokenPipeError):  # the shell was killed; the folder then stays if this process is killed too
+                os.write(self._sweeper.write_fd, b"%d\n" % group)
 
     async def remove(self) -> None:
         """Remove the folder; bounded, since a disk may be slow."""
@@ -342,14 +343,24 @@ class _TemporaryProfile:
             removed = await trio.to_thread.run_sync(_remove, self.path, abandon_on_cancel=True)
         if not removed:
             log.warning("the temporary profile %s could not be removed", self.path)
-        self._sweeper.kill()
-        with trio.move_on_after(KILL_TIMEOUT):
-            await self._sweeper.wait()
-        close_kept(self._write_fd)
+        if self._sweeper is not None:
+            self._sweeper.process.kill()
+            with trio.move_on_after(KILL_TIMEOUT):
+                await self._sweeper.process.wait()
+            close_kept(self._sweeper.write_fd)
+
+
+@attrs.frozen
+class _Sweeper:
+    """The shell, and the write end of the pipe that tells it of the end of this process."""
+
+    process: trio.Process
+    write_fd: int
 
 
 @asynccontextmanager
-async def _temporary_profile() -> AsyncGenerator[_TemporaryProfile, None]:
+async def _temporary_profile(over: Way) -> AsyncGenerator[_TemporaryProfile, None]:
+    """Make a folder and remove it; over the port it stays with its browser if this process is killed."""
     try:
         path = tempfile.mkdtemp(prefix="cdp-chromium-")
     except OSError as error:
@@ -357,10 +368,19 @@ async def _temporary_profile() -> AsyncGenerator[_TemporaryProfile, None]:
             f"No temporary profile could be made ({error.strerror}); make room in {tempfile.gettempdir()}, "
             "or pass a user_data_dir."
         ) from error
+    profile = _TemporaryProfile(path, await _start_sweeper(path) if over == "pipe" else None)
+    try:
+        yield profile
+    finally:
+        with trio.CancelScope(shield=True):
+            await profile.remove()
+
+
+async def _start_sweeper(path: str) -> _Sweeper:
     read_fd, write_fd = os.pipe()
     keep_from_forks(write_fd)
     try:
-        sweeper = await trio.lowlevel.open_process(
+        process = await trio.lowlevel.open_process(
             [SHELL, "-c", _SWEEP, SHELL, path],
             stdin=read_fd,
             stdout=subprocess.DEVNULL,
@@ -376,12 +396,7 @@ async def _temporary_profile() -> AsyncGenerator[_TemporaryProfile, None]:
         raise
     finally:
         os.close(read_fd)
-    profile = _TemporaryProfile(path, sweeper, write_fd)
-    try:
-        yield profile
-    finally:
-        with trio.CancelScope(shield=True):
-            await profile.remove()
+    return _Sweeper(process, write_fd)
 
 
 def _remove(path: str) -> bool:

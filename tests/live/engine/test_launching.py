@@ -57,6 +57,10 @@ def running(env: dict[str, str]) -> list[str]:
     return found
 
 
+def shells(env: dict[str, str]) -> list[str]:
+    return [each for each in running(env) if Path("/proc", each, "comm").read_text().strip() in ("sh", "dash", "bash")]
+
+
 def is_dead(entry: Path) -> bool:
     return (entry / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
 
@@ -203,6 +207,8 @@ def test_a_browser_over_the_port_stays_when_python_is_killed(
     """As docs/embedding.md describes it, with the way to end the browser that is left."""
     kill_python("port")
     [profile] = profiles(env)
+    wait_until(lambda: not shells(env))  # nothing removes the profile of a browser that runs
+    assert (profile / "DevToolsActivePort").exists()
 
     async def end_it() -> None:
         async with open_browser_session(profile) as browser:

@@ -79,6 +79,7 @@ async def test_popups_get_the_init_script_of_another_client(
     async def run(supervisor: Supervisor, ready: set[str]) -> None:
         opener = await supervisor.browser.targets.create(pages("<p>opener"))
         await wait_until(partial(is_set_up, opener, ready))
+        await opener.wait_for_load_state()
         for number in range(rounds):
             popup = pages(f"<script>opener.seen = globalThis.mark ?? 'missed'</script>{number}")
             script = f"globalThis.seen = ''; open({popup!r}); 0"
