@@ -1,4 +1,4 @@
-"""Torture a supervisor and one real browser with dialogs, frames, crashes and cut links, and check every promise.
+"""Torture a supervisor and a real browser: dialogs, frames, crashes, cut links; check each promise.
 
     python tools/torture.py [--program chromium] [--dialogs 2000] [--frames 5000] [--cuts 50]
     python tools/torture.py --dialogs 60 --frames 100 --cuts 3       the short form, about a minute
@@ -351,7 +351,7 @@ async def cut_under_dialog(its: Browser, seen: Apart, stage: Any, wire: Wire) ->
 
 
 async def remove_under_dialog(its: Browser, seen: Apart, stage: Any, _wire: Wire) -> bool:
-    """Remove an OOPIF under its dialog, then force a navigation; return True if the supervisor named the danger."""
+    """Remove an OOPIF under its dialog and force a navigation; return True if the danger was named."""
     far = f"http://localhost:{its.served}/?html={quote('<script>setTimeout(() => confirm(1), 300)</script>')}"
     frame = quote(f"<iframe src='{far}'></iframe>")
     target = await stage.open(f"http://127.0.0.1:{its.served}/?html={frame}")

@@ -137,7 +137,7 @@ class Acts:
         return self.stage.sup
 
     def address(self, page: Page, *, far: bool = False, body: str = "", **query: object) -> str:
-        """Return the address of a document; `far` is a site with a process of its own, another one for each page."""
+        """Return the address of a document; `far` is another site, which no other page uses."""
         host = f"p{page.number}.localhost" if far else "127.0.0.1"
         more = "".join(f"&{name}={value}" for name, value in query.items())
         return f"http://{host}:{self.served}/?html={quote(body or '<p>')}{more}"
@@ -463,7 +463,7 @@ class Acts:
             await self.settles(is_base)
 
     async def free(self, page: Page) -> None:
-        """Free a page of its dialogs and states, with the remedies in their order; open another one if it is gone."""
+        """Free a page, with the remedies in their order; open another one if it is gone."""
         tried = 0
         with trio.move_on_after(FREE):
             while True:
@@ -471,10 +471,10 @@ class Acts:
                 view = found.page(page.target)
                 if view is None:
                     await self.open(page)
-                elif view.pending_dialogs and view.pending_dialogs[0].answerable:
-                    await self.answer(view.pending_dialogs[0].id)
-                elif view.pending_dialogs and view.pending_dialogs[0].why:
-                    dialog = view.pending_dialogs[0]
+                elif answerable := [each for each in view.pending_dialogs if each.answerable]:
+                    await self.answer(answerable[0].id)
+                elif named := [each for each in view.pending_dialogs if each.why]:
+                    dialog = named[0]
                     await self.recover(page, dialog.remedies[tried % len(dialog.remedies)])
                     pending = any(each.id == dialog.id for each in self.sup.snapshot().pending_dialogs)
                     self.figures.late += pending
