@@ -110,7 +110,7 @@ def browser(program: str, served: int) -> Generator[Browser, None, None]:
 
 
 @asynccontextmanager
-async def staged(its: Browser, again: Reconnect) -> AsyncGenerator[tuple[Any, Wire], None]:
+async def staged(its: Browser, again: Reconnect, trace: Path | None = None) -> AsyncGenerator[tuple[Any, Wire], None]:
     """Open a supervisor over a link that can be cut, and a raw connection."""
     wire = Proxy(port=0, to=its.port, path=its.path)
     async with trio.open_nursery() as nursery:
@@ -120,7 +120,7 @@ async def staged(its: Browser, again: Reconnect) -> AsyncGenerator[tuple[Any, Wi
         limits = Limits(recent_dialogs=100)
         async with (
             open_browser_session(f"ws://127.0.0.1:{its.port}{its.path}") as raw,
-            open_supervisor(wire.url, reconnect=again, limits=limits) as sup,
+            open_supervisor(wire.url, reconnect=again, limits=limits, trace=trace) as sup,
         ):
             made = await raw.send("Target.createBrowserContext", {"disposeOnDetach": True})
             context = str(made["browserContextId"])
@@ -198,6 +198,7 @@ class Torture:
                 [*kinds, *kinds[:2], *([] if self.shell else [acts.amid_navigation]), acts.at_pagehide]
             )
         acts.figures.acts[act.__name__] += 1
+        page.acts.append(act.__name__)
         await act(page)
         await acts.free(page)
 
@@ -254,7 +255,7 @@ class Torture:
 async def torture(its: Browser, options: Any) -> dict[str, Any]:
     """Run the torture in one browser, and return its figures."""
     began, answers = time.monotonic(), 0
-    async with staged(its, AGAIN) as (stage, wire):
+    async with staged(its, AGAIN, options.trace) as (stage, wire):
         pages = [Page(number=number) for number in range(options.pages)]
         acts = Acts(stage=stage, served=its.served, random=random.Random(options.seed), pages=pages)
         run = Torture(acts=acts, wire=wire, wanted=options, shell=options.program.endswith("shell"))
@@ -398,6 +399,7 @@ def main() -> int:
     for name, count in {"pages": 10, "callers": 4, "dialogs": 2000, "frames": 5000, "cuts": 50, "seed": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=count)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--trace", type=Path, help="record the run, for `cdp_supervisor.replay`")
     options = parser.parse_args()
     with page_port() as served:
         if options.mode == "live":

@@ -8,6 +8,7 @@ the browser (fact 62), so it runs inside `danger`, which a cut closes first.
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -24,7 +25,7 @@ TIMEOUT = 5.0
 """Seconds of a call: a page that a dialog of another page blocks answers only after that dialog."""
 GRACE = 5.0
 """Seconds after its timeout in which a call must have ended."""
-FREE = 60.0
+FREE = 30.0
 """Seconds in which a page must be free after an act, on a busy machine."""
 BATCH = 5
 """Frames that one act adds, moves and removes."""
@@ -33,10 +34,14 @@ LEGAL = frozenset(
         *("value", "BlockedByDialog", "CallTimedOut", "PageFrozen", "CommandRefused", "ConnectionLost"),
         *("TargetCrashed", "TargetGone", "SessionGone", "UnknownTarget", "UnknownFrame"),
         *("UnknownDialog", "NoPendingDialog", "DialogUnanswerable", "DialogAnswerRefused"),
-        *("RemedyFailed", "RemedyRefused"),
+        *("RemedyFailed", "RemedyRefused", "ScriptFailed"),
     )
 )
-"""The ends that a call may have; `RemedyRefused` is the InvalidArgument of a page that needs no remedy any more."""
+"""The ends that a call may have.
+
+`RemedyRefused` is the InvalidArgument of a page that needs no remedy any more, `ScriptFailed` the end of a script that
+adds frames to a document without a body.
+"""
 POLICIES = (
     Policy(),
     Policy(),
@@ -92,6 +97,7 @@ class Page:
 
     number: int
     target: str = ""
+    acts: list[str] = attrs.field(factory=list)
     lock: trio.Lock = attrs.field(factory=trio.Lock)
 
 
@@ -471,11 +477,11 @@ class Acts:
                 view = found.page(page.target)
                 if view is None:
                     await self.open(page)
-                elif answerable := [each for each in view.pending_dialogs if each.answerable]:
+                elif answerable := [each for each in self.stopping(found, page) if each.answerable]:
                     await self.answer(answerable[0].id)
-                elif named := [each for each in view.pending_dialogs if each.why]:
+                elif named := [each for each in self.stopping(found, page) if each.why]:
                     dialog = named[0]
-                    await self.recover(page, dialog.remedies[tried % len(dialog.remedies)])
+                    await self.recover(dialog.target_id, dialog.remedies[tried % len(dialog.remedies)])
                     pending = any(each.id == dialog.id for each in self.sup.snapshot().pending_dialogs)
                     self.figures.late += pending
                     # The page may answer before the end of a dialog that another process of it shows.
@@ -485,15 +491,22 @@ class Acts:
                 elif view.health.state == "crashed":
                     await self.call("Page.reload", {}, target_id=page.target)
                 elif view.health.state in ("blocked", "frame_blocked"):
-                    await self.recover(page, REMEDIES[tried % 4])
+                    await self.recover(page.target, REMEDIES[tried % 4])
                     tried += 1
                 await trio.sleep(0.02)
         view = self.sup.snapshot().page(page.target)
-        self.figures.not_freed.append(str(view and view.to_dict()))
+        truth = await self.page_value(page.target, 0)
+        shown = view and (view.url[-40:], view.pending_url[-40:], view.session_id, view.stale, view.health)
+        self.figures.not_freed.append(f"{time.time():.3f}: {page.target} {page.acts[-5:]} {shown}, raw: {truth!r}")
 
-    async def recover(self, page: Page, remedy: Any) -> None:
+    def stopping(self, found: Any, page: Page) -> list[Any]:
+        """Return the dialogs that stop a page: its own, and those of popups that share its process (fact 16)."""
+        popups = {each.target_id for each in found.pages if each.opener_id == page.target}
+        return [each for each in found.pending_dialogs if each.target_id in {page.target, *popups}]
+
+    async def recover(self, target: str, remedy: Any) -> None:
         self.figures.remedies[remedy] += 1
-        await self.end("recover", lambda: self.sup.recover(page.target, remedy), timeout=12.0)
+        await self.end("recover", lambda: self.sup.recover(target, remedy), timeout=12.0)
 
     async def open(self, page: Page) -> None:
         """Open a page, also in place of one that was closed."""
