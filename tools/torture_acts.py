@@ -481,11 +481,13 @@ class Acts:
                     await self.answer(answerable[0].id)
                 elif named := [each for each in self.stopping(found, page) if each.why]:
                     dialog = named[0]
-                    await self.recover(dialog.target_id, dialog.remedies[tried % len(dialog.remedies)])
+                    ended = await self.recover(dialog.target_id, dialog.remedies[tried % len(dialog.remedies)])
                     pending = any(each.id == dialog.id for each in self.sup.snapshot().pending_dialogs)
                     self.figures.late += pending
                     # The page may answer before the end of a dialog that another process of it shows.
-                    tried += not await self.settles(lambda _, it=dialog.id: it in self.ended, 2.0)
+                    wait = 0.1 if isinstance(ended, BlockedByDialog) else 2.0
+                    has_ended = await self.settles(lambda _, it=dialog.id: it in self.ended, wait)
+                    tried += not has_ended and not isinstance(ended, BlockedByDialog)
                 elif view.health.state == "ok" and not view.stale:
                     return
                 elif view.health.state == "crashed":
@@ -504,9 +506,9 @@ class Acts:
         popups = {each.target_id for each in found.pages if each.opener_id == page.target}
         return [each for each in found.pending_dialogs if each.target_id in {page.target, *popups}]
 
-    async def recover(self, target: str, remedy: Any) -> None:
+    async def recover(self, target: str, remedy: Any) -> Any:
         self.figures.remedies[remedy] += 1
-        await self.end("recover", lambda: self.sup.recover(target, remedy), timeout=12.0)
+        return await self.end("recover", lambda: self.sup.recover(target, remedy), timeout=12.0)
 
     async def open(self, page: Page) -> None:
         """Open a page, also in place of one that was closed."""
