@@ -284,7 +284,7 @@ async def torture(its: Browser, options: Any) -> dict[str, Any]:
         "endless_calls": figures.endless,
         "unexpected": figures.unexpected,
         "not_freed": figures.not_freed,
-        "never_ended": sorted(acts.opened - set(acts.ended)),
+        "never_ended": [] if failed else sorted(acts.opened - set(acts.ended)),
         "odd": {name: count for name, count in totals.items() if "impossible" in name or "left_out" in name},
         "failed": failed,
     }
