@@ -10,13 +10,13 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote
 
 import attrs
 import trio
+from gate import Gate
 
 from cdp_core import CommandRefused, Missed
 from cdp_supervisor import BlockedByDialog, DialogClosed, DialogOpened, Policy
@@ -50,45 +50,6 @@ POLICIES = (
 )
 """If a policy answers a confirm it accepts it, and if it answers a prompt it dismisses it."""
 REMEDIES = ("same_document", "navigate", "reload", "close")
-
-
-@attrs.define(eq=False)
-class Gate:
-    """Many tasks may be inside, or one alone; a task that waits to be alone keeps others out."""
-
-    _inside: int = 0
-    _closed: bool = False
-    _changed: trio.Condition = attrs.field(factory=trio.Condition)
-
-    @asynccontextmanager
-    async def shared(self) -> AsyncGenerator[None, None]:
-        async with self._changed:
-            while self._closed:
-                await self._changed.wait()
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with trio.CancelScope(shield=True):
-                async with self._changed:
-                    self._inside -= 1
-                    self._changed.notify_all()
-
-    @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[None, None]:
-        async with self._changed:
-            while self._closed:
-                await self._changed.wait()
-            self._closed = True
-            while self._inside:
-                await self._changed.wait()
-        try:
-            yield
-        finally:
-            with trio.CancelScope(shield=True):
-                async with self._changed:
-                    self._closed = False
-                    self._changed.notify_all()
 
 
 @attrs.define(kw_only=True, eq=False)
