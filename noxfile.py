@@ -106,9 +106,14 @@ def long(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def soak(session: nox.Session) -> None:
-    """Run the supervisor on a real Chromium for some minutes: dialogs, frames, cut links."""
+    """Run the supervisor on a real Chromium for some minutes: dialogs, frames, crashes, cut links."""
     session.install(".[dev]")
     session.run("python", "tools/soak.py", *session.posargs)
+    for program in ("chromium", "chromium-headless-shell"):
+        short = ("--dialogs", "60", "--frames", "100", "--cuts", "3")
+        session.run("python", "tools/torture.py", "--program", program, *short)
+    for mode in ("inactive", "removed"):
+        session.run("python", "tools/torture.py", "--mode", mode)
 
 
 @nox.session(python=NEWEST)

@@ -61,7 +61,7 @@ def _health_of_answers(state: State, page: Page, own: SessionId) -> Health:
         why = (
             "a beforeunload dialog whose opening was not seen keeps it from leaving; only closing it helps"
             if page.leaving
-            else "it does not answer: a dialog whose opening was not seen, or a script that does not end"
+            else _why_silent(state, page, "a dialog whose opening was not seen, or a script that does not end")
         )
         return Health(state="blocked", why=why, since=page.blocked.wall)
     if page.blocked_sessions:
@@ -72,7 +72,8 @@ def _health_of_answers(state: State, page: Page, own: SessionId) -> Health:
         )
         return Health(state="frame_blocked", why=why, since=since.wall)
     if own in page.busy_sessions:
-        return Health(state="busy", why=_why_busy(state, page), since=page.busy_sessions[own].wall)
+        why = _why_silent(state, page, "a script that does not end keeps it busy")
+        return Health(state="busy", why=why, since=page.busy_sessions[own].wall)
     if page.busy_sessions:
         session_id, since = min(page.busy_sessions.items(), key=lambda each: (each[1].mono, each[0]))
         why = f"a frame of it{_frame_on(state, session_id)} does not answer: a script that does not end keeps it busy"
@@ -106,8 +107,8 @@ def _frame_on(state: State, session_id: SessionId) -> str:
     return "" if blocked is None else f" ({blocked.target_id[:8]})"
 
 
-def _why_busy(state: State, page: Page) -> str:
-    """Explain a busy page: an opener and its popup may share a process, which a dialog stops (fact 16)."""
+def _why_silent(state: State, page: Page, otherwise: str) -> str:
+    """Explain a silent page: an opener and its popup may share a process, which a dialog stops (fact 16)."""
     for other in sorted(state.pages.values(), key=lambda each: each.number):
         for dialog in other.dialogs:
             if are_related(page, other) and other.id != page.id and dialog.phase != "closed":
@@ -115,4 +116,4 @@ def _why_busy(state: State, page: Page) -> str:
                     f"it does not answer, and dialog {dialog.id} ({dialog.type}) is open on page {shown_page(other)}, "
                     "with which it may share a process"
                 )
-    return "it does not answer: a script that does not end keeps it busy"
+    return f"it does not answer: {otherwise}"

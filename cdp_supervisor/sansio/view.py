@@ -271,7 +271,8 @@ class Views:
         if known is not None and known[0] is page and known[1] is state.sessions and known[2] == state.link.phase:
             return known[3]
         made = _view_page(state, page)
-        self._pages[page.id] = (page, state.sessions, state.link.phase, made)
+        if page.blocked is None and not page.busy_sessions:  # else a dialog of another page may be the reason (fact 16)
+            self._pages[page.id] = (page, state.sessions, state.link.phase, made)
         return made
 
 

@@ -124,6 +124,16 @@ def test_an_open_dialog_of_a_related_page_may_block_a_busy_page(opener: Any, oth
     assert ("may share a process" in why) is named
 
 
+def test_an_open_dialog_of_a_popup_may_block_a_page_that_does_not_answer_its_setup() -> None:
+    """After a reconnect the opener of a popup with an open dialog answers nothing (fact 16)."""
+    popup = page(id=U, number=2, opener_id=T, dialogs=(dialog(7, target_id=U, phase="unanswerable"),))
+    made = page(blocked=moment(6.0))
+    health = view_health(state_of(made, popup), made)
+    assert health.state == "blocked"
+    assert "dialog d-7 (confirm) is open on page U" in health.why
+    assert "a dialog whose opening was not seen" in view_health(state_of(made), made).why
+
+
 def test_the_first_open_dialog_of_the_related_pages_is_named() -> None:
     settled = page(id=U, number=2, opener_id=T, dialogs=(dialog(5, phase="closed"),))
     later = page(id=V, number=4, opener_id=T, dialogs=(dialog(8, phase="unanswerable"), dialog(9)))

@@ -285,6 +285,18 @@ def test_the_view_of_a_page_follows_changes_outside_the_page() -> None:
     assert [each.session_id for each in found.pages[0].frames()] == [None]
 
 
+@pytest.mark.parametrize("silent", [{"busy_sessions": Map({S: moment(1.0)})}, {"blocked": moment(1.0)}])
+def test_the_view_of_a_silent_page_follows_the_dialogs_of_its_popups(silent: Any) -> None:
+    """A dialog of a popup may explain why its opener does not answer (fact 16)."""
+    views = Views()
+    popup = page(id=U, number=2, opener_id=T)
+    state = state_of(page(**silent), popup)
+    assert "dialog" not in views.snapshot(state).pages[0].health.why.partition(":")[0]
+    state = later(state, replace(popup, dialogs=(dialog(7, target_id=U),)))
+    assert "dialog d-7" in views.snapshot(state).pages[0].health.why
+    assert "dialog d-7" not in views.snapshot(later(state, popup)).pages[0].health.why
+
+
 def test_a_snapshot_with_reused_views_equals_a_new_one() -> None:
     views, state = Views(), state_of(ONE)
     for change in range(6):
