@@ -138,8 +138,8 @@ class BlockedByDialog(SupervisorError):
             else f"{method} was sent and ends when the dialog is over (`call` waits for its result)"
         )
         super().__init__(
-            f"A dialog is open on this page ({_listed(self.dialogs)}), so {what}; respond to the dialog, or free the page "
-            "with recover(target_id, remedy) if the snapshot shows the dialog as unanswerable."
+            f"A dialog stops this page ({_listed(self.dialogs)}), so {what}; respond to the dialog, or free its page with "
+            "recover(target_id, remedy) if the snapshot shows the dialog as unanswerable."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

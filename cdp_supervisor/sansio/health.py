@@ -12,7 +12,7 @@ import attrs
 from cdp_core.sansio.load_state import LoadState
 from cdp_core.sansio.messages import Json, SessionId
 from cdp_supervisor.sansio.event_params import shown_page
-from cdp_supervisor.sansio.state import Page, State
+from cdp_supervisor.sansio.state import Dialog, Page, State
 
 
 @attrs.frozen(kw_only=True)
@@ -107,13 +107,22 @@ def _frame_on(state: State, session_id: SessionId) -> str:
     return "" if blocked is None else f" ({blocked.target_id[:8]})"
 
 
+def dialogs_of_kin(state: State, page: Page) -> list[tuple[Page, Dialog]]:
+    """Return the dialogs of the opener and the popups of a page: one may stop the page too (fact 16)."""
+    return [
+        (other, dialog)
+        for other in sorted(state.pages.values(), key=lambda each: each.number)
+        if other.id != page.id and are_related(page, other)
+        for dialog in other.dialogs
+        if dialog.phase != "closed"
+    ]
+
+
 def _why_silent(state: State, page: Page, otherwise: str) -> str:
     """Explain a silent page: an opener and its popup may share a process, which a dialog stops (fact 16)."""
-    for other in sorted(state.pages.values(), key=lambda each: each.number):
-        for dialog in other.dialogs:
-            if are_related(page, other) and other.id != page.id and dialog.phase != "closed":
-                return (
-                    f"it does not answer, and dialog {dialog.id} ({dialog.type}) is open on page {shown_page(other)}, "
-                    "with which it may share a process"
-                )
+    for other, dialog in dialogs_of_kin(state, page):
+        return (
+            f"it does not answer, and dialog {dialog.id} ({dialog.type}) is open on page {shown_page(other)}, "
+            "with which it may share a process"
+        )
     return f"it does not answer: {otherwise}"

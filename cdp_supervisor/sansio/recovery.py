@@ -15,7 +15,7 @@ from cdp_supervisor.errors import BlockedByDialog, CallTimedOut, RemedyFailed, U
 from cdp_supervisor.sansio.dialog_table import REMEDIES, remedies
 from cdp_supervisor.sansio.event_params import shown_page
 from cdp_supervisor.sansio.focus import page_ids
-from cdp_supervisor.sansio.health import view_health
+from cdp_supervisor.sansio.health import dialogs_of_kin, view_health
 from cdp_supervisor.sansio.inputs import RequestReceived
 from cdp_supervisor.sansio.replies import error_of, result_of
 from cdp_supervisor.sansio.requests import Recover
@@ -27,7 +27,7 @@ from cdp_supervisor.sansio.transition import RequestRules, Transition
 def recover(transition: Transition, received: RequestReceived, request: Recover) -> None:
     """Send the remedy that the caller chose, or answer with the reason why it cannot free the page."""
     page = transition.page(TargetId(request.target_id))
-    useless = None if page is None else _refusal_of(page, request.remedy)
+    useless = None if page is None else _refusal_of(page, request.remedy) or _stopped_by_kin(transition, page)
     if page is None:
         transition.answer(received.request_id, error=UnknownTarget(request.target_id, known=page_ids(transition)))
     elif transition.state.scope.observing:
@@ -70,6 +70,19 @@ def _refusal_of(page: Page, remedy: str) -> InvalidArgument | None:
     instead = f"respond to {', '.join(pending)}" if pending else "see its health"
     return InvalidArgument(
         f"Page {shown_page(page)} answers, or waits for the answer to a dialog, so it needs no remedy; {instead}."
+    )
+
+
+def _stopped_by_kin(transition: Transition, page: Page) -> InvalidArgument | None:
+    """Return the error for a remedy of a page that is silent because of a dialog of its opener or popup."""
+    kin = dialogs_of_kin(transition.state, page)
+    if not kin or page.dialogs:
+        return None
+    other, dialog = kin[0]
+    how = f"recover({other.id!r}, remedy)" if dialog.phase == "unanswerable" else "respond_to_dialog"
+    return InvalidArgument(
+        f"Page {shown_page(page)} waits for dialog {dialog.id} on page {shown_page(other)}, so a remedy of its own frees "
+        f"nothing; use {how}, or close the page with Target.closeTarget."
     )
 
 

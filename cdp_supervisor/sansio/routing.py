@@ -28,7 +28,7 @@ from cdp_supervisor.errors import (
 from cdp_supervisor.sansio.event_params import shown_page, site_of
 from cdp_supervisor.sansio.focus import page_ids
 from cdp_supervisor.sansio.frames import context_of
-from cdp_supervisor.sansio.health import view_health
+from cdp_supervisor.sansio.health import dialogs_of_kin, view_health
 from cdp_supervisor.sansio.options import is_time, shown
 from cdp_supervisor.sansio.requests import Call
 from cdp_supervisor.sansio.state import NOWHEN, Dialog, Frame, Page, State
@@ -241,6 +241,9 @@ def _check_answers(transition: Transition, page: Page, request: Call, route: Rou
     blocked = None if route.session_id is None else page.blocked_sessions.get(route.session_id)
     since = page.blocked if route.session_id == page.session_id else blocked
     if since is not None:
+        kin = [dialog for _page, dialog in dialogs_of_kin(transition.state, page)]
+        if kin and route.session_id == page.session_id:
+            raise blocked_error(kin, request.method)
         why = view_health(transition.state, page).why
         raise PageFrozen(page.id, since=since.wall, why=why, shown=shown_page(page))
 

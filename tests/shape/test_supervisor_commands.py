@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 PRINTED_IN_ORDER = (
     r"frame \w{8}  https://pay\.example/form  \(its own process\)",
     r"· page \w{8}: prompt d-1 opened",
-    r"A dialog is open on this page \(d-1\)",
+    r"A dialog stops this page \(d-1\)",
     r"dialog d-1 closed by agent \(answered\)",
     r"come back with 'paid'",
     r"the link is cut while the dialog is open",

@@ -340,3 +340,20 @@ def test_a_remedy_of_a_page_that_would_end_the_browser_is_refused_unless_forced(
     assert isinstance(error_of(fold, recover(fold, "close")), WouldEndBrowser)
     fold.ask(Recover(target_id="P", remedy="close", force=True))
     assert len(fold.all_sent(CLOSE)) == 1
+
+
+@pytest.mark.parametrize("orphaned", [True, False])
+def test_a_page_that_waits_for_a_dialog_of_its_popup_names_it(orphaned: bool) -> None:
+    """Fact 16: only that dialog, or a remedy of its page, frees both."""
+    fold = folded_machine.on_a_page()
+    fold.attach("Q", openerId="P")
+    fold.reply("Page.getFrameTree", {"frameTree": folded_machine.tree_of("Q")}, on="s-Q")
+    fold.event("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="confirm", hasBrowserHandler=True)
+    if orphaned:
+        fold.detach("s-Q")
+    fold.passes(3.0)
+    assert fold.health() == "blocked"
+    text = str(error_of(fold, recover(fold, "navigate")))
+    assert "waits for dialog d-1 on page Q" in text
+    assert ("recover('Q', remedy)" if orphaned else "respond_to_dialog") in text
+    assert not fold.all_sent(NAVIGATE)

@@ -453,3 +453,14 @@ def test_a_page_that_would_end_the_browser_is_not_navigated_unless_forced(force:
     else:
         assert isinstance(error_of(fold, request_id), WouldEndBrowser)
         assert fold.count("commands_that_would_end_the_browser") == 1
+
+
+def test_a_call_to_a_page_that_a_dialog_of_its_popup_stops_names_that_dialog() -> None:
+    """Fact 16."""
+    fold = folded_machine.on_a_page()
+    fold.attach("Q", openerId="P")
+    fold.event("Page.javascriptDialogOpening", on="s-Q", frameId="Q", type="confirm", hasBrowserHandler=True)
+    fold.passes(3.0)
+    error = error_of(fold, call(fold, target_id="P"))
+    assert isinstance(error, BlockedByDialog)
+    assert error.dialogs == ("d-1",)
