@@ -19,7 +19,7 @@ async def test_a_navigation_right_after_create_shows_its_document(
     browser: Any, pages: Any, evaluate: Any, times: Callable[[int, int], int]
 ) -> None:
     """Fact 65."""
-    for number in range(times(20, 200)):
+    for number in range(times(6, 200)):
         page = await browser.targets.create("about:blank")
         url = pages(f"<p>{number}")
         await page.send("Page.navigate", {"url": url})

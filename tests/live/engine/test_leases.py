@@ -20,7 +20,7 @@ SLOW = 4.0
 
 async def test_a_navigation_after_the_lease_is_seen_to_load(new_page: Any, pages: Any, times: Times) -> None:
     """To another site each time, so that the navigation goes to another renderer process."""
-    for number in range(times(20, 200)):
+    for number in range(times(6, 200)):
         page = await new_page()
         async with page.enabled("Page"):
             with page.expect(page_domain.LoadEventFired) as loaded:

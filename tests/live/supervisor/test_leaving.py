@@ -48,7 +48,7 @@ async def test_a_stop_frees_a_page_whose_dialog_would_end_the_browser(
     before = await posts(pages)
     scope = Scope.browser().observed() if kind == "observed" else Scope.browser()
     policy = Policy.unattended() if kind == "unattended" else Policy()
-    rounds = times(2, 10 if kind == "post" else 20)
+    rounds = times(1, 10 if kind == "post" else 20)
     for _ in range(rounds):
         async with open_browser_session(own_chromium.url) as other:
             async with open_supervisor(own_chromium.url, scope=scope, policy=policy) as supervisor:

@@ -74,7 +74,7 @@ async def test_popups_get_the_init_script_of_another_client(
     own_chromium: Any, program: Any, pages: Pages, times: Times, first: str
 ) -> None:
     """With a client that resumes at once, 2 to 6 of 30 popups miss it."""
-    rounds = times(5, 30)
+    rounds = times(3, 30)
 
     async def run(supervisor: Supervisor, ready: set[str]) -> None:
         opener = await supervisor.browser.targets.create(pages("<p>opener"))
@@ -109,7 +109,7 @@ async def test_popups_get_the_init_script_of_another_client(
 async def test_the_listener_of_another_client_wins_against_an_automatic_policy(
     own_chromium: Any, pages: Pages, times: Times, first: str
 ) -> None:
-    rounds = times(5, 40)
+    rounds = times(3, 40)
 
     async def run(supervisor: Supervisor, ready: set[str]) -> None:
         page = await supervisor.browser.targets.create(pages("<p>page"))
